@@ -1,6 +1,5 @@
 /* Raw volumes: samples and nothing else, described by the command line. */
 #include "base/file_in.h"
-#include "base/file_out.h"
 #include "base/number.h"
 #include "format.h"
 #include "foreign_type.h"
@@ -13,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SKIP_CHUNK 65536
 
 /* Of a file that are looked at. */
 #define START_BYTES 4096
@@ -289,29 +286,6 @@ static bool settle_type(struct source *source, const struct source_request *requ
     return true;
 }
 
-static bool refuse_short(const struct source *source, struct fault *fault)
-{
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                             "length: it ends before the last of %zu %s sample%s",
-                             grid_samples(&source->header.grid), sample_name(source->header.type),
-                             number_plural(grid_samples(&source->header.grid)));
-}
-
-static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault)
-{
-    char skipped[SKIP_CHUNK];
-    size_t got;
-
-    for (; skip > 0; skip -= got) {
-        if (!file_in_read(source->file, skipped, skip < sizeof skipped ? (size_t)skip : sizeof skipped, &got,
-                          fault))
-            return false;
-        if (got == 0)
-            return refuse_short(source, fault);
-    }
-    return true;
-}
-
 /* Samples that fit although a header stands among them are filtered, and told; behind --skip nothing is
  * doubted. */
 static void settle_doubt(struct source *source, const struct source_request *request)
@@ -326,108 +300,38 @@ static void settle_doubt(struct source *source, const struct source_request *req
                  file_in_name(source->file), advice);
 }
 
-static bool raw_open(struct source *source, const struct source_request *request, struct fault *fault)
+static bool raw_read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
+    struct volume *volume = source->state;
+
     if (!advise(source, source->warning, sizeof source->warning, fault))
         return false;
     if (!request->has_dims)
         return refuse_without_dims(source, request, fault);
     source->header.grid = request->grid;
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
+    volume->coding.byte_skip = request->skip;
     if (!grid_check(&request->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
-    source->random = file_in_is_regular(source->file);
     if (!settle_type(source, request, fault))
         return false;
     settle_doubt(source, request);
-    return skip_bytes(source, request->skip, fault);
-}
-
-static bool raw_read(struct source *source, void *samples, size_t planes, struct fault *fault)
-{
-    size_t bytes = planes * header_plane_bytes(&source->header);
-    size_t got;
-
-    if (!file_in_read(source->file, samples, bytes, &got, fault))
-        return false;
-    return got == bytes || refuse_short(source, fault);
-}
-
-static bool raw_read_at(struct source *source, void *samples, size_t first, size_t planes,
-                        struct fault *fault)
-{
-    size_t plane = header_plane_bytes(&source->header), bytes = planes * plane;
-    size_t got;
-
-    if (!file_in_read_at(source->file, (uint64_t)first * plane, samples, bytes, &got, fault))
-        return false;
-    return got == bytes || refuse_short(source, fault);
-}
-
-/* What was read out of order still lies ahead. */
-static bool raw_end(struct source *source, struct fault *fault)
-{
-    uint64_t bytes = (uint64_t)grid_planes(&source->header.grid) * header_plane_bytes(&source->header);
-    char extra;
-    size_t got;
-
-    if (source->random && !file_in_skip(source->file, bytes, fault))
-        return false;
-    if (!file_in_peek(source->file, &extra, 1, &got, fault))
-        return false;
-    if (got > 0)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "length: it goes on after the last of %zu %s sample%s",
-                                 grid_samples(&source->header.grid), sample_name(source->header.type),
-                                 number_plural(grid_samples(&source->header.grid)));
     return true;
 }
 
-static void raw_close(struct source *source)
+static bool raw_write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    (void)source;
-}
-
-static bool raw_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    (void)request, (void)fault;
-    if (file_out_is_renamed(sink->file))
-        sink->samples.file = sink->file;
+    (void)sink, (void)request, (void)fault;
     return true;
 }
 
-static bool raw_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
-{
-    return file_out_write(sink->file, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-static bool raw_finish(struct sink *sink, struct fault *fault)
-{
-    (void)sink, (void)fault;
-    return true;
-}
-
-static void raw_discard(struct sink *sink)
-{
-    (void)sink;
-}
-
-const struct format format_raw = {
-    .name = "raw",
-    .summary = "samples and nothing else, x fastest",
-    .joins = true,
-    .compressed_as = &format_raw_gz,
-    .holds_series = true,
-    .open = raw_open,
-    .read = raw_read,
-    .read_at = raw_read_at,
-    .end = raw_end,
-    .close = raw_close,
-    .create = raw_create,
-    .write = raw_write,
-    .finish = raw_finish,
-    .discard = raw_discard,
-};
+const struct format format_raw = {.name = "raw",
+                                  .summary = "samples and nothing else, x fastest",
+                                  .joins = true,
+                                  .compressed_as = &format_raw_gz,
+                                  .read_header = raw_read_header,
+                                  .write_header = raw_write_header,
+                                  VOLUME_OPERATIONS};
 
 /* ---- the same, compressed by gzip ---- */
 

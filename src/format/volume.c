@@ -17,6 +17,12 @@
 
 /* ---- headers ---- */
 
+/* Raw samples are what they are. */
+static bool may_be_gzip(const struct format *format)
+{
+    return format->title != NULL || format->compressed;
+}
+
 static bool begin(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct volume *volume = mem_zeroed(1, sizeof *volume, "a header", fault);
@@ -30,8 +36,10 @@ static bool begin(struct source *source, const struct source_request *request, s
     volume->threads = request->threads;
     text_header_begin(&volume->fields, file_in_name(source->file));
     source->header.grid = grid_make(3, 0, 0, 0);
-    return byte_stream_open(&volume->stream, source->file, request->threads, fault) &&
-           byte_stream_peek(volume->stream, start, sizeof start, &got, fault) &&
+    if (!byte_stream_open(&volume->stream, source->file, request->threads, fault) ||
+        !may_be_gzip(source->format))
+        return volume->stream != NULL;
+    return byte_stream_peek(volume->stream, start, sizeof start, &got, fault) &&
            (!byte_stream_is_gzip(start, got) ||
             byte_stream_decode(&volume->stream, CODING_GZIP, SAMPLE_U8, fault));
 }
@@ -325,6 +333,19 @@ static const char *data_name(const struct source *source)
     return file_in_name(volume->file != NULL ? volume->file : source->file);
 }
 
+static size_t file_samples(const struct header *header)
+{
+    return header_samples(header) * (header->choice.count > 0 ? header->choice.count : 1);
+}
+
+static bool refuse_short(const struct source *source, struct fault *fault)
+{
+    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                             "length: it ends before the last of %zu %s sample%s",
+                             file_samples(&source->header), sample_name(source->header.type),
+                             number_plural(file_samples(&source->header)));
+}
+
 static struct byte_stream *data_of(struct volume *volume)
 {
     return volume->data != NULL ? volume->data : volume->stream;
@@ -382,6 +403,8 @@ static bool skip_bytes(const struct source *source, struct byte_stream *stream, 
         return true;
     if (!byte_stream_skip(stream, skip, &skipped, fault))
         return false;
+    if (skipped < skip && volume->coding.skipped_by == NULL)
+        return refuse_short(source, fault);
     return skipped == skip ||
            fault_raise_about(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
                              volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
@@ -536,19 +559,6 @@ bool volume_open(struct source *source, const struct source_request *request, st
 }
 
 /* ---- reading ---- */
-
-static size_t file_samples(const struct header *header)
-{
-    return header_samples(header) * (header->choice.count > 0 ? header->choice.count : 1);
-}
-
-static bool refuse_short(const struct source *source, struct fault *fault)
-{
-    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "length: it ends before the last of %zu %s sample%s",
-                             file_samples(&source->header), sample_name(source->header.type),
-                             number_plural(file_samples(&source->header)));
-}
 
 static bool check_end(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {

@@ -32,7 +32,7 @@ struct volume_files {
 struct volume_coding {
     enum coding coding;
     uint64_t line_skip;     /* lines before the code */
-    const char *skipped_by; /* what the next two are from, for messages */
+    const char *skipped_by; /* what the next two are from, for messages; NULL: the command line */
     uint64_t byte_skip;     /* bytes before the samples, or, */
     bool before_code;       /* if this is set, before their code */
     bool at_end;            /* or: the samples are the last bytes of the file */

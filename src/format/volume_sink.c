@@ -314,6 +314,8 @@ bool volume_sink_finish(struct sink *sink, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
 
+    if (state == NULL) /* of a joint sink */
+        return true;
     return (state->gzip == NULL || gzip_writer_finish(state->gzip, fault)) &&
            (!state->tells_size || tell_size(sink, fault)) &&
            (state->file == NULL || file_out_complete(state->file, fault));
