@@ -293,7 +293,7 @@ void source_stop(struct source *source)
 
 bool source_end(struct source *source, struct fault *fault)
 {
-    return source->format->end(source, fault);
+    return source->format->end == NULL || source->format->end(source, fault);
 }
 
 void source_close(struct source *source)
@@ -390,7 +390,8 @@ bool sink_write_at(const struct sink *sink, const void *samples, size_t first, s
 
 bool sink_finish(struct sink *sink, struct fault *fault)
 {
-    return sink->format->finish(sink, fault) && (sink->file == NULL || file_out_complete(sink->file, fault));
+    return (sink->format->finish == NULL || sink->format->finish(sink, fault)) &&
+           (sink->file == NULL || file_out_complete(sink->file, fault));
 }
 
 bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault)

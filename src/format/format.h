@@ -176,7 +176,7 @@ struct format {
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
     /* Of the formats in volume.h, what `open` and `create` leave to each: read the header into source->header
-       and the state, or write what comes before the first sample. */
+       and the state, or write what comes before the first sample. write_header is NULL if nothing does. */
     bool (*read_header)(struct source *source, const struct source_request *request, struct fault *fault);
     bool (*write_header)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 
@@ -199,7 +199,7 @@ struct format {
     void (*list_dropped)(const struct source *source, const struct format *sink, const struct header *written,
                          char *dropped, size_t size);
 
-    /* After the last plane: check that the file ends as it should. */
+    /* After the last plane: check that the file ends as it should; NULL if any end will do. */
     bool (*end)(struct source *source, struct fault *fault);
     void (*close)(struct source *source);
 
@@ -207,7 +207,8 @@ struct format {
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 
-    /* After the last plane: write what closes the file, and complete those beside it. */
+    /* After the last plane: write what closes the file, and complete those beside it; NULL if nothing is left
+     * to do. */
     bool (*finish)(struct sink *sink, struct fault *fault);
 
     /* Add the files beside it to those that get their names together. NULL where there never are any. */

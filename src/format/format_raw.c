@@ -319,18 +319,11 @@ static bool raw_read_header(struct source *source, const struct source_request *
     return true;
 }
 
-static bool raw_write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    (void)sink, (void)request, (void)fault;
-    return true;
-}
-
 const struct format format_raw = {.name = "raw",
                                   .summary = "samples and nothing else, x fastest",
                                   .joins = true,
                                   .compressed_as = &format_raw_gz,
                                   .read_header = raw_read_header,
-                                  .write_header = raw_write_header,
                                   VOLUME_OPERATIONS};
 
 /* ---- the same, compressed by gzip ---- */
@@ -353,12 +346,6 @@ static bool gz_read_header(struct source *source, const struct source_request *r
     return true;
 }
 
-static bool gz_write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    (void)request;
-    return volume_sink_pack(sink, GZIP_WRITER_GZIP, fault);
-}
-
 const struct format format_raw_gz = {.name = "raw.gz",
                                      .summary = "the same, compressed by gzip",
                                      .joins = true,
@@ -366,5 +353,4 @@ const struct format format_raw_gz = {.name = "raw.gz",
                                      .in_turn = true,
                                      .compresses = true,
                                      .read_header = gz_read_header,
-                                     .write_header = gz_write_header,
                                      VOLUME_OPERATIONS};

@@ -1,4 +1,6 @@
-/* TIFF stacks: pages are planes, and a page alone is a picture. */
+/* TIFF stacks: pages are planes, and a page alone is a picture. tiff_reader.h reads pages; they are written
+   here, one behind the other, as they are or deflated. */
+#include "base/deflate.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
@@ -6,12 +8,13 @@
 #include "model/limits.h"
 #include "format.h"
 #include "foreign_type.h"
+#include "gzip_writer.h"
 #include "dropped_fields.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
-#include "tiff_writer.h"
 #include "units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,17 +65,13 @@ static void set_distance(double *spacing, double distance)
         *spacing = distance;
 }
 
-/* What a program writes that knows no resolution. */
-static bool is_default(const struct tiff_pages *pages)
-{
-    return pages->unit == INCHES && pages->distance[0] == 1.0 / DEFAULT_DPI &&
-           pages->distance[1] == 1.0 / DEFAULT_DPI;
-}
-
-/* Whether the resolution tells the spacing. */
+/* Whether the resolution tells the spacing: the default is what a program writes that knows none. */
 static bool has_resolution(const struct tiff_pages *pages)
 {
-    return pages->has_resolution && !is_default(pages) && pages->text.spacing[0] == 0.0;
+    bool is_default = pages->unit == INCHES && pages->distance[0] == 1.0 / DEFAULT_DPI &&
+                      pages->distance[1] == 1.0 / DEFAULT_DPI;
+
+    return pages->has_resolution && !is_default && pages->text.spacing[0] == 0.0;
 }
 
 static void set_spacing(struct source *source, const struct tiff_pages *pages)
@@ -92,13 +91,6 @@ static void set_spacing(struct source *source, const struct tiff_pages *pages)
 static unsigned unit_of(const struct tiff_pages *pages)
 {
     return has_resolution(pages) ? pages->unit : NO_UNIT;
-}
-
-/* Programs give any picture a resolution, one for printers. Who measured samples tells the unit's name, or
-   how far apart pages are. */
-static bool is_for_print(const struct tiff_pages *pages)
-{
-    return has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
 }
 
 /* Of the spacing along x, with which the description's unit goes, too. */
@@ -125,7 +117,9 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->endian = pages->endian;
     set_spacing(source, pages);
     header->millimetres = unit_millimetres(length_unit_of(pages));
-    header->for_print = is_for_print(pages);
+    /* Programs give any picture a resolution, one for printers. Who measured samples tells the unit's name,
+       or how far apart pages are. */
+    header->for_print = has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
     snprintf(source->dropped, sizeof source->dropped, "%s", pages->dropped);
     if (pages->left_out > 0)
         snprintf(source->note, sizeof source->note, "%.256s: %llu page%s left out: reduced copies or masks",
@@ -150,18 +144,12 @@ static bool open_source(struct source *source, const struct source_request *requ
     return true;
 }
 
-/* Rows of the planes: a page, or a row where a page is all. */
-static size_t rows_of(const struct source *source, size_t planes)
-{
-    return planes * grid_rows(&source->header.grid);
-}
-
-/* Libtiff gives them in this machine's byte order. */
+/* A plane is a page, or a row where a page is all. Libtiff gives samples in this machine's byte order. */
 static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
     const struct header *header = &source->header;
 
-    if (!tiff_reader_rows(source->state, samples, rows_of(source, planes), fault))
+    if (!tiff_reader_rows(source->state, samples, planes * grid_rows(&header->grid), fault))
         return false;
     if (header->endian != endian_native())
         sample_swap(header->type, samples, planes * grid_plane_samples(&header->grid));
@@ -194,13 +182,6 @@ static bool read_at(struct source *source, void *samples, size_t first, size_t p
     return true;
 }
 
-/* What no page claims may be anywhere in the file. */
-static bool end_source(struct source *source, struct fault *fault)
-{
-    (void)source, (void)fault;
-    return true;
-}
-
 static void close_source(struct source *source)
 {
     tiff_reader_close(source->state);
@@ -224,9 +205,346 @@ static void list_dropped(const struct source *source, const struct format *sink,
         dropped_fields_add(dropped, size, "ResolutionUnit");
 }
 
-/* ---- writing ---- */
+/* ---- writing: directories ---- */
 
-static bool check_writable(const struct sink *sink, struct fault *fault)
+enum {
+    BIG_HEADER_SIZE = 16,
+    ALIGNMENT = 16,
+    ENTRIES_MOST = 20,
+    DIRECTORY_MOST = 8 + ENTRIES_MOST * 20 + 8,
+    CHUNK = 64 << 10,
+    /* Types of fields. */
+    ASCII = 2,
+    SHORT = 3,
+    LONG = 4,
+    RATIONAL = 5,
+    LONG8 = 16,
+    /* Values of fields. */
+    AS_THEY_ARE = 1,
+    DEFLATED = 8,
+    GRAY = 1,
+    RGB = 2
+};
+
+enum tag {
+    IMAGE_WIDTH = 256,
+    IMAGE_LENGTH = 257,
+    BITS_PER_SAMPLE = 258,
+    COMPRESSION = 259,
+    PHOTOMETRIC = 262,
+    IMAGE_DESCRIPTION = 270,
+    STRIP_OFFSETS = 273,
+    SAMPLES_PER_PIXEL = 277,
+    ROWS_PER_STRIP = 278,
+    STRIP_BYTE_COUNTS = 279,
+    X_RESOLUTION = 282,
+    Y_RESOLUTION = 283,
+    RESOLUTION_UNIT = 296,
+    EXTRA_SAMPLES = 338,
+    SAMPLE_FORMAT = 339
+};
+
+/* What is written: pages of one kind. */
+struct stack {
+    uint64_t pages, width, height;
+    unsigned channels;
+    bool rgb;       /* the first three channels are red, green and blue */
+    unsigned extra; /* what the last channel is beyond the colours, as ExtraSamples has it */
+    enum sample_type type;
+    enum endian endian;
+    double distance[2];      /* between samples, along x and y */
+    unsigned unit;           /* of that, as ResolutionUnit has it */
+    const char *description; /* of the first page; NULL: none */
+    int level;               /* of compression, 1 to 9; 0: samples stand as they are */
+    size_t threads;          /* at least 1; the file is the same for any */
+};
+
+/* Bytes in a row, numbers in the order of the file. */
+struct text {
+    unsigned char *bytes;
+    size_t size;
+    enum endian endian;
+};
+
+struct writer {
+    struct file_out *file;
+    struct stack stack;
+    bool big;
+    uint64_t page_bytes;
+    uint64_t bits_at, formats_at, extras_at, resolutions_at, description_at; /* what all pages share */
+    size_t description_bytes;
+    uint64_t samples_at;
+    uint64_t link_at; /* of the place that is to say where the next directory is */
+
+    /* Of compressed pages. */
+    struct gzip_writer *gzip;
+    uint64_t page_at, page_left, packed_before;
+    uint64_t pages_ended;
+};
+
+static void add(struct text *text, size_t size, uint64_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        text->bytes[text->size + (text->endian == ENDIAN_LITTLE ? i : size - 1 - i)] =
+            (unsigned char)(number >> (8 * i));
+    text->size += size;
+}
+
+static size_t width_of(const struct writer *writer)
+{
+    return writer->big ? 8 : 4;
+}
+
+static size_t type_size(unsigned type)
+{
+    return type == ASCII ? 1 : type == SHORT ? 2 : type == LONG ? 4 : 8;
+}
+
+/* One value stands in its entry; of several, where they stand, unless a short list fits. */
+static void add_entry(const struct writer *writer, struct text *text, enum tag tag, unsigned type,
+                      uint64_t count, uint64_t value)
+{
+    size_t width = width_of(writer), size = type_size(type);
+    bool inside = count == 1 && size <= width;
+
+    add(text, 2, tag);
+    add(text, 2, type);
+    add(text, width, count);
+    add(text, inside ? size : width, value);
+    for (size_t i = inside ? size : width; i < width; i++)
+        add(text, 1, 0);
+}
+
+/* The number of channel i of so many, of which the last may have another one. */
+struct numbers {
+    unsigned count;
+    uint64_t number, last;
+};
+
+static uint64_t number_of(const struct numbers *numbers, size_t i)
+{
+    return i + 1 == numbers->count ? numbers->last : numbers->number;
+}
+
+/* They stand together if they are more than one. */
+static void add_for_channels(const struct writer *writer, struct text *text, enum tag tag,
+                             struct numbers numbers, uint64_t place)
+{
+    size_t width = width_of(writer);
+
+    if (numbers.count * 2 > width || numbers.count == 1) {
+        add_entry(writer, text, tag, SHORT, numbers.count, numbers.count == 1 ? numbers.last : place);
+        return;
+    }
+    add(text, 2, tag);
+    add(text, 2, SHORT);
+    add(text, width, numbers.count);
+    for (size_t i = 0; i < width / 2; i++)
+        add(text, 2, i < numbers.count ? number_of(&numbers, i) : 0);
+}
+
+/* The best fraction of 32-bit numbers: the distance, upside down. */
+static void add_ratio(struct text *text, double distance)
+{
+    uint64_t above = 1, below = 0, above_before = 0, below_before = 1;
+
+    for (double rest = distance;;) {
+        double whole = floor(rest);
+        double next_above = whole * (double)above + (double)above_before,
+               next_below = whole * (double)below + (double)below_before;
+        if (next_above > UINT32_MAX || next_below > UINT32_MAX)
+            break;
+        above_before = above;
+        below_before = below;
+        above = (uint64_t)next_above;
+        below = (uint64_t)next_below;
+        if ((double)above / (double)below == distance || rest == whole)
+            break;
+        rest = 1.0 / (rest - whole);
+    }
+    add(text, 4, below);
+    add(text, 4, above);
+}
+
+/* A rational number fits into the entry of a BigTIFF. */
+static void add_resolution(const struct writer *writer, struct text *text, enum tag tag, int axis)
+{
+    add(text, 2, tag);
+    add(text, 2, RATIONAL);
+    add(text, width_of(writer), 1);
+    if (writer->big)
+        add_ratio(text, writer->stack.distance[axis]);
+    else
+        add(text, 4, writer->resolutions_at + 8 * (uint64_t)axis);
+}
+
+static unsigned extra_channels(const struct writer *writer)
+{
+    return writer->stack.channels - (writer->stack.rgb ? 3 : 1);
+}
+
+static unsigned format_of(enum sample_type type)
+{
+    return !sample_is_integer(type) ? 3 : sample_min(type) < 0.0 ? 2 : 1;
+}
+
+static struct numbers bits_of(const struct writer *writer)
+{
+    uint64_t bits = 8 * sample_size(writer->stack.type);
+
+    return (struct numbers){writer->stack.channels, bits, bits};
+}
+
+static struct numbers formats_of(const struct writer *writer)
+{
+    unsigned format = format_of(writer->stack.type);
+
+    return (struct numbers){writer->stack.channels, format, format};
+}
+
+static struct numbers extras_of(const struct writer *writer)
+{
+    return (struct numbers){extra_channels(writer), 0, writer->stack.extra};
+}
+
+static size_t entry_count(const struct writer *writer, bool described)
+{
+    return 13 + (size_t)described + (size_t)(extra_channels(writer) > 0);
+}
+
+static size_t directory_bytes(const struct writer *writer, bool described)
+{
+    return (writer->big ? 8 : 2) + entry_count(writer, described) * (writer->big ? 20 : 12) +
+           width_of(writer);
+}
+
+/* A page, whose samples stand there; and where the next directory is. */
+static void add_directory(const struct writer *writer, struct text *text, bool described, uint64_t samples,
+                          uint64_t bytes, uint64_t next)
+{
+    const struct stack *stack = &writer->stack;
+    unsigned place = writer->big ? LONG8 : LONG;
+
+    add(text, writer->big ? 8 : 2, entry_count(writer, described));
+    add_entry(writer, text, IMAGE_WIDTH, LONG, 1, stack->width);
+    add_entry(writer, text, IMAGE_LENGTH, LONG, 1, stack->height);
+    add_for_channels(writer, text, BITS_PER_SAMPLE, bits_of(writer), writer->bits_at);
+    add_entry(writer, text, COMPRESSION, SHORT, 1, stack->level > 0 ? DEFLATED : AS_THEY_ARE);
+    add_entry(writer, text, PHOTOMETRIC, SHORT, 1, stack->rgb ? RGB : GRAY);
+    if (described)
+        add_entry(writer, text, IMAGE_DESCRIPTION, ASCII, writer->description_bytes, writer->description_at);
+    add_entry(writer, text, STRIP_OFFSETS, place, 1, samples);
+    add_entry(writer, text, SAMPLES_PER_PIXEL, SHORT, 1, stack->channels);
+    add_entry(writer, text, ROWS_PER_STRIP, LONG, 1, stack->height);
+    add_entry(writer, text, STRIP_BYTE_COUNTS, place, 1, bytes);
+    add_resolution(writer, text, X_RESOLUTION, 0);
+    add_resolution(writer, text, Y_RESOLUTION, 1);
+    add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, stack->unit);
+    if (extra_channels(writer) > 0)
+        add_for_channels(writer, text, EXTRA_SAMPLES, extras_of(writer), writer->extras_at);
+    add_for_channels(writer, text, SAMPLE_FORMAT, formats_of(writer), writer->formats_at);
+    add(text, width_of(writer), next);
+}
+
+/* ---- what comes before the samples ---- */
+
+/* A list of one number for each channel; returns where it stands. */
+static uint64_t add_list(struct text *text, struct numbers numbers)
+{
+    uint64_t place = text->size;
+
+    for (unsigned i = 0; i < numbers.count; i++)
+        add(text, 2, number_of(&numbers, i));
+    return place;
+}
+
+static void add_shared(struct writer *writer, struct text *text)
+{
+    const struct stack *stack = &writer->stack;
+
+    writer->bits_at = add_list(text, bits_of(writer));
+    writer->formats_at = add_list(text, formats_of(writer));
+    writer->extras_at = add_list(text, extras_of(writer));
+    writer->resolutions_at = text->size;
+    add_ratio(text, stack->distance[0]);
+    add_ratio(text, stack->distance[1]);
+    writer->description_at = text->size;
+    for (size_t i = 0; i < writer->description_bytes; i++)
+        add(text, 1, (unsigned char)stack->description[i]);
+}
+
+static void fill_up(struct text *text, size_t alignment)
+{
+    while (text->size % alignment != 0)
+        add(text, 1, 0);
+}
+
+static void add_header(const struct writer *writer, struct text *text)
+{
+    add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
+    add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
+    add(text, 2, writer->big ? 43 : 42);
+    if (writer->big) {
+        add(text, 2, 8);
+        add(text, 2, 0);
+    }
+}
+
+/* Pages as they are have their first directory before the samples, so that whoever reads in order knows them.
+ */
+static void add_start(struct writer *writer, struct text *text)
+{
+    const struct stack *stack = &writer->stack;
+    bool described = stack->description != NULL;
+    uint64_t directory;
+
+    add_header(writer, text);
+    writer->link_at = text->size;
+    add(text, width_of(writer), 0);
+    add_shared(writer, text);
+    fill_up(text, ALIGNMENT);
+    directory = text->size;
+    writer->samples_at = directory;
+    if (stack->level > 0)
+        return;
+    writer->samples_at += (directory_bytes(writer, described) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    add_directory(writer, text, described, writer->samples_at, writer->page_bytes,
+                  stack->pages > 1 ? writer->samples_at + stack->pages * writer->page_bytes : 0);
+    fill_up(text, ALIGNMENT);
+    text->size = writer->link_at;
+    add(text, width_of(writer), directory);
+    text->size = writer->samples_at;
+}
+
+/* Whether places in the file may need more than 32 bits. */
+static bool may_be_big(const struct writer *writer, size_t start_bytes)
+{
+    const struct stack *stack = &writer->stack;
+    double page = (double)(stack->level > 0 ? deflate_bound(writer->page_bytes) : writer->page_bytes);
+
+    return (page + DIRECTORY_MOST) * (double)stack->pages + (double)start_bytes > (double)UINT32_MAX;
+}
+
+static bool write_start(struct writer *writer, struct fault *fault)
+{
+    size_t most = BIG_HEADER_SIZE + 6 * (size_t)writer->stack.channels + writer->description_bytes +
+                  2 * DIRECTORY_MOST + 4 * ALIGNMENT;
+    struct text text = {mem_alloc(most, 1, "the header of a TIFF file", fault), 0, writer->stack.endian};
+    bool done;
+
+    if (text.bytes == NULL)
+        return false;
+    writer->big = may_be_big(writer, most);
+    add_start(writer, &text);
+    writer->page_at = text.size;
+    done = file_out_write(writer->file, text.bytes, text.size, fault);
+    mem_free(text.bytes);
+    return done;
+}
+
+/* ---- writing: the sink ---- */
+
+static bool check_writable(const struct sink *sink, int level, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const char *name = file_out_name(sink->file);
@@ -238,14 +556,10 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     if (grid->channels > CHANNELS_MOST)
         return fault_raise_about(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels",
                                  CHANNELS_MOST);
-    return true;
-}
-
-/* Directories of compressed pages come when their size is known, and what is before them is told where. */
-static bool check_level(const struct sink *sink, int level, struct fault *fault)
-{
-    return level <= 0 || file_out_is_renamed(sink->file) ||
-           fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+    /* Directories of compressed pages come when their size is known, and what is before them is told where.
+     */
+    return level == 0 || file_out_is_renamed(sink->file) ||
+           fault_raise_about(fault, STATUS_USAGE, name,
                              "a compressed %s needs a regular file, since it is not written in order",
                              sink->format->name);
 }
@@ -262,9 +576,18 @@ static bool is_rgb(const struct header *header)
             (header->type == SAMPLE_U8 || header->type == SAMPLE_U16));
 }
 
+static void discard_sink(struct sink *sink)
+{
+    struct writer *writer = sink->state;
+
+    gzip_writer_close(writer->gzip);
+    mem_free(writer);
+    sink->state = NULL;
+}
+
 /* What tells the unit of distances: a description of a stack has it by name. */
-static void set_units(struct tiff_writer_stack *stack, const struct sink *sink,
-                      const struct tiff_pages *origin, char *description, size_t size)
+static void set_units(struct stack *stack, const struct sink *sink, const struct tiff_pages *origin,
+                      char *description, size_t size)
 {
     const struct grid *grid = &sink->header.grid;
     const char *unit = origin != NULL                   ? origin->text.unit
@@ -286,7 +609,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     const struct grid *grid = &sink->header.grid;
     const struct tiff_pages *origin = pages_of_origin(request->origin);
     char description[DESCRIPTION_MOST];
-    struct tiff_writer_stack stack = {
+    struct stack stack = {
         .pages = grid->nz,
         .width = grid->nx,
         .height = grid->ny,
@@ -301,39 +624,141 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .level = request->level < 0 ? 0 : request->level,
         .threads = request->threads,
     };
-    struct tiff_writer *writer;
+    struct writer *writer;
 
     set_units(&stack, sink, origin, description, sizeof description);
-    if (!check_writable(sink, fault) || !check_level(sink, stack.level, fault) ||
-        !tiff_writer_begin(&writer, sink->file, &stack, fault))
+    if (!check_writable(sink, stack.level, fault))
         return false;
-    sink->state = writer;
+    sink->state = writer = mem_zeroed(1, sizeof *writer, "a TIFF writer", fault);
+    if (writer == NULL)
+        return false;
+    writer->file = sink->file;
+    writer->stack = stack;
+    writer->page_bytes = writer->page_left =
+        stack.width * stack.height * stack.channels * sample_size(stack.type);
+    writer->description_bytes = stack.description == NULL ? 0 : strlen(stack.description) + 1;
+    if (!write_start(writer, fault) ||
+        (stack.level > 0 &&
+         !gzip_writer_open(&writer->gzip, sink->file, GZIP_WRITER_ZLIB, stack.level, stack.threads, fault))) {
+        discard_sink(sink);
+        return false;
+    }
     if (stack.level == 0 && file_out_is_renamed(sink->file))
-        sink->samples = (struct sink_place){.file = sink->file, .begin = tiff_writer_place(writer)};
+        sink->samples = (struct sink_place){.file = sink->file, .begin = writer->samples_at};
     return true;
+}
+
+/* ---- pages that are deflated ---- */
+
+/* The file so far says where the directory that comes now is. */
+static bool link_to(struct writer *writer, uint64_t directory, struct fault *fault)
+{
+    unsigned char bytes[8];
+    struct text text = {bytes, 0, writer->stack.endian};
+
+    add(&text, width_of(writer), directory);
+    return file_out_flush(writer->file, fault) &&
+           file_out_write_at(writer->file, writer->link_at, text.bytes, text.size, fault);
+}
+
+/* The page has all its samples: its directory follows them. */
+static bool end_page(struct writer *writer, struct fault *fault)
+{
+    unsigned char bytes[DIRECTORY_MOST + ALIGNMENT];
+    struct text text = {bytes, 0, writer->stack.endian};
+    bool described = writer->pages_ended == 0 && writer->stack.description != NULL;
+    uint64_t packed, end, directory;
+
+    if (!gzip_writer_finish(writer->gzip, fault))
+        return false;
+    packed = gzip_writer_size(writer->gzip) - writer->packed_before;
+    end = writer->page_at + packed;
+    directory = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    for (uint64_t at = end; at < directory; at++)
+        add(&text, 1, 0);
+    add_directory(writer, &text, described, writer->page_at, packed, 0);
+    if (!file_out_write(writer->file, text.bytes, text.size, fault) || !link_to(writer, directory, fault))
+        return false;
+    writer->packed_before += packed;
+    writer->page_at = end + text.size;
+    writer->link_at = writer->page_at - width_of(writer);
+    writer->page_left = writer->page_bytes;
+    return ++writer->pages_ended == writer->stack.pages || gzip_writer_begin_again(writer->gzip, fault);
 }
 
 static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
-    return tiff_writer_put(sink->state, samples, planes * header_plane_bytes(&sink->header), fault);
+    struct writer *writer = sink->state;
+    size_t bytes = planes * header_plane_bytes(&sink->header);
+    const unsigned char *from = samples;
+
+    if (writer->gzip == NULL)
+        return file_out_write(writer->file, samples, bytes, fault);
+    while (bytes > 0) {
+        size_t piece = bytes < writer->page_left ? bytes : (size_t)writer->page_left;
+        if (!gzip_writer_write(writer->gzip, from, piece, fault))
+            return false;
+        from += piece;
+        bytes -= piece;
+        writer->page_left -= piece;
+        if (writer->page_left == 0 && !end_page(writer, fault))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what comes after the samples ---- */
+
+/* Samples may have been written at their places, which files that get their names later allow. */
+static bool put_at(const struct writer *writer, uint64_t place, const struct text *text, struct fault *fault)
+{
+    if (file_out_is_renamed(writer->file))
+        return file_out_write_at(writer->file, place, text->bytes, text->size, fault);
+    return file_out_write(writer->file, text->bytes, text->size, fault);
+}
+
+/* The directories of all pages but the first, in pieces. */
+static bool write_directories(const struct writer *writer, unsigned char *bytes, struct fault *fault)
+{
+    const struct stack *stack = &writer->stack;
+    struct text text = {bytes, 0, stack->endian};
+    uint64_t place = writer->samples_at + stack->pages * writer->page_bytes;
+    size_t size = directory_bytes(writer, false);
+
+    for (uint64_t page = 1; page < stack->pages; page++) {
+        uint64_t next = page + 1 == stack->pages ? 0 : place + text.size + size;
+        add_directory(writer, &text, false, writer->samples_at + page * writer->page_bytes,
+                      writer->page_bytes, next);
+        if (text.size + size > CHUNK || next == 0) {
+            if (!put_at(writer, place, &text, fault))
+                return false;
+            place += text.size;
+            text.size = 0;
+        }
+    }
+    return true;
 }
 
 static bool finish_sink(struct sink *sink, struct fault *fault)
 {
-    return tiff_writer_end(sink->state, fault);
-}
+    const struct writer *writer = sink->state;
+    unsigned char *bytes;
+    bool done;
 
-static void discard_sink(struct sink *sink)
-{
-    tiff_writer_free(sink->state);
-    sink->state = NULL;
+    if (writer->gzip != NULL)
+        return true;
+    bytes = mem_alloc(CHUNK, 1, "the directories of a TIFF file", fault);
+    done = bytes != NULL && (!file_out_is_renamed(writer->file) || file_out_flush(writer->file, fault)) &&
+           write_directories(writer, bytes, fault);
+    mem_free(bytes);
+    return done;
 }
 
 #define TIFF_OPERATIONS                                                                                      \
     .family = FAMILY_TIFF, .title = "a TIFF file", .holds_spacing = true, .holds_colours = true,             \
     .alpha = FORMAT_ANY_ALPHA, .compresses = true, .open = open_source, .read = read_samples,                \
-    .read_at = read_at, .end = end_source, .close = close_source, .list_dropped = list_dropped,              \
-    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
+    .read_at = read_at, .close = close_source, .list_dropped = list_dropped, .create = create_sink,          \
+    .write = write_samples, .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

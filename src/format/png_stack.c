@@ -362,13 +362,6 @@ static bool write_samples(struct sink *sink, const void *samples, size_t planes,
     return true;
 }
 
-/* Each picture has been completed at its end. */
-static bool finish_sink(struct sink *sink, struct fault *fault)
-{
-    (void)sink, (void)fault;
-    return true;
-}
-
 /* The first picture gets its name last: a stack that has one is all there. */
 static bool add_others(const struct sink *sink, struct file_set *set, struct fault *fault)
 {
@@ -398,7 +391,6 @@ const struct format format_png_stack = {
     .list_dropped = list_dropped,
     .create = create_sink,
     .write = write_samples,
-    .finish = finish_sink,
     .add_data_files = add_others,
     .discard = discard_sink,
 };

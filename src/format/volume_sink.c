@@ -70,6 +70,14 @@ size_t volume_sink_choice(const struct header *header, const uint64_t *extents, 
     return volume % (size_t)extents[axis];
 }
 
+/* Compressed samples may have no header. */
+static bool begin_samples(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    if (sink->format->write_header != NULL)
+        return sink->format->write_header(sink, request, fault);
+    return !sink->format->compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault);
+}
+
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     struct volume_sink *state = mem_zeroed(1, sizeof *state, "an output", fault);
@@ -79,7 +87,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, s
     state->threads = request->threads;
     state->level = request->level < 0 ? GZIP_LEVEL : request->level;
     sink->state = state;
-    if (!sink->format->write_header(sink, request, fault)) {
+    if (!begin_samples(sink, request, fault)) {
         volume_sink_discard(sink);
         return false;
     }
