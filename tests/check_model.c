@@ -5,10 +5,12 @@
 #include "base/number.h"
 #include "model/edge.h"
 #include "model/heat.h"
+#include "cli/option_table.h"
 #include "fixture.h"
 
 #include <check.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -886,6 +888,45 @@ START_TEST(every_option_has_its_name)
 }
 END_TEST
 
+/* What a value of its kind is stored as is what stands there. */
+START_TEST(every_value_fits_its_place)
+{
+    const struct option_row *row = &option_table[_i];
+    const bool in_place = row->size > 0;
+
+    switch (row->kind) {
+    case OPTION_FLAG:
+        ck_assert_uint_eq(row->size, sizeof(bool));
+        break;
+    case OPTION_COUNT:
+        ck_assert(row->size == sizeof(uint64_t) || row->size == sizeof(unsigned));
+        ck_assert(row->size == sizeof(uint64_t) || row->most <= INT_MAX);
+        break;
+    case OPTION_BYTES:
+        ck_assert_uint_eq(row->size, sizeof(uint64_t));
+        break;
+    case OPTION_NUMBER:
+        ck_assert_uint_eq(row->size, sizeof(double));
+        break;
+    case OPTION_WORD:
+        ck_assert_uint_eq(row->size, sizeof(enum sample_type));
+        break;
+    case OPTION_FORMAT:
+    case OPTION_NAME:
+        ck_assert_uint_eq(row->size, sizeof(void *));
+        break;
+    case OPTION_ACTION:
+        ck_assert(!in_place || row->size == sizeof(bool) || row->size == sizeof(enum shell));
+        break;
+    case OPTION_CALL:
+        ck_assert(row->call != NULL);
+        break;
+    }
+    ck_assert(row->kind == OPTION_FLAG || row->kind == OPTION_ACTION || row->kind == OPTION_CALL ||
+              row->argument != NULL);
+}
+END_TEST
+
 START_TEST(a_default_scale_leaves_linear_stages_alone)
 {
     static const struct stage_request defaults = {.given = STAGE_SCALE, .scale = 2.0};
@@ -898,7 +939,7 @@ START_TEST(a_default_scale_leaves_linear_stages_alone)
 }
 END_TEST
 
-START_TEST(looks_are_every_so_many_and_the_last)
+START_TEST(checks_are_every_so_many_and_the_last)
 {
     for (uint64_t last = 0; last < 25; last++) {
         const struct checks checks = {(uint64_t)_i, last};
@@ -1238,12 +1279,13 @@ static Suite *model_suite(void)
     tcase_add_test(stages, stages_take_defaults);
     tcase_add_loop_test(stages, every_option_is_inherited, 0, (int)LENGTH(stage_options));
     tcase_add_loop_test(stages, every_option_has_its_name, 0, (int)LENGTH(stage_options));
-    tcase_add_loop_test(stages, looks_are_every_so_many_and_the_last, 1, 10);
+    tcase_add_loop_test(stages, checks_are_every_so_many_and_the_last, 1, 10);
     tcase_add_test(stages, histories_keep_the_latest);
     tcase_add_test(stages, identity_is_known);
     tcase_add_test(stages, a_default_scale_leaves_linear_stages_alone);
     tcase_add_test(stages, channels_of_a_flux);
     tcase_add_loop_test(stages, stages_that_keep_constants, 0, LENGTH(constants));
+    tcase_add_loop_test(options, every_value_fits_its_place, 0, OPTIONS);
     tcase_add_loop_test(options, bad_usage_is_refused, 0, (int)LENGTH(usage_errors));
     tcase_add_test(options, voxfilt_takes_its_options);
     tcase_add_test(options, imgheat_takes_its_options);

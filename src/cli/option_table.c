@@ -19,15 +19,64 @@
 #define IMGHEAT PROGRAM_IMGHEAT
 #define BOTH    (PROGRAM_VOXFILT | PROGRAM_IMGHEAT)
 
-#define CHOICES(table)                      static const struct choice table[] = {
-#define CHOICE(value, word, syntax, others) [value] = {word, syntax, others},
-#define CHOICES_END                                                                                          \
-    {                                                                                                        \
-        NULL, NULL, NULL                                                                                     \
-    }                                                                                                        \
-    }                                                                                                        \
-    ;
-#include "choices.def"
+/* The words of options that take one of a few. Sample types, edge rules, fluxes and formats have lists of
+   their own. The first word is the default, if there is one. */
+static const struct choice endian_choices[] = {
+    [ENDIAN_LITTLE] = {"little", "", "intel le lsb"},
+    [ENDIAN_BIG] = {"big", "", "be msb network"},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice flux_channels_choices[] = {
+    [FLUX_CHANNELS_JOINT] = {"joint", "", ""},
+    [FLUX_CHANNELS_SEPARATE] = {"separate", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice alpha_mode_choices[] = {
+    [ALPHA_PREMULTIPLY] = {"premultiply", "", "associated"},
+    [ALPHA_SEPARATE] = {"separate", "", "straight unassociated"},
+    {NULL, NULL, NULL},
+};
+
+/* What there may be of a device; the plan knows what there is. */
+static const struct choice device_choices[] = {
+    {"auto", "", ""},
+    {"cpu", "", ""},
+    {"cuda", "[:N,...|:all]", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice report_choices[] = {
+    [NOTATION_TEXT] = {"text", "[:FILE]", ""},
+    [NOTATION_JSON] = {"json", "[:FILE]", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice notation_choices[] = {
+    [NOTATION_TEXT] = {"text", "", ""},
+    [NOTATION_JSON] = {"json", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice shell_choices[] = {
+    [SHELL_BASH] = {"bash", "", ""},
+    [SHELL_ZSH] = {"zsh", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice progress_choices[] = {
+    [PROGRESS_AUTO] = {"auto", "", ""},
+    [PROGRESS_ALWAYS] = {"always", "", "on yes"},
+    [PROGRESS_NEVER] = {"never", "", "no none off"},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice program_choices[] = {
+    {"voxfilt", "", ""},
+    {"imgheat", "", ""},
+    {NULL, NULL, NULL},
+};
 
 /* Kinds. */
 #define ANY                   UINT64_MAX

@@ -63,7 +63,7 @@ struct options {
     bool json;        /* what is printed on standard output */
     enum shell shell; /* of ACTION_COMPLETIONS */
     bool tune;
-    struct peers *peers; /* the processes that do it together; NULL: it is one's own */
+    struct peers *peers; /* NULL in a single process */
 };
 
 /* Of a command line of which no option is taken yet: what holds without any, and room for as many as it has

@@ -10,7 +10,6 @@
 #include "base/reservation.h"
 #include "base/spool.h"
 #include "model/grid.h"
-#include "model/intensity.h"
 #include "model/sample.h"
 #include "geometry.h"
 

@@ -42,7 +42,7 @@ struct edge {
     double value; /* of a rule that supplies one, in units of the file */
 };
 
-/* As --edge takes them, in the order of the enumeration. */
+/* The words that --edge takes, in the order of the enumeration. */
 extern const struct choice edge_choices[];
 
 /* MODE as --edge takes it. */

@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "arith.h"
-#include "taps_file.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -414,7 +413,7 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
     if (!parse_arguments(spec[length] == ':' ? spec + length + 1 : NULL, call))
         return fault_raise(fault, STATUS_USAGE, "%s: expected %s%s", spec, call->filter->name,
                            call->filter->syntax);
-    return call->filter->arguments != ARGUMENTS_FILE || taps_file_read(call->text, &call->taps, fault);
+    return call->filter->arguments != ARGUMENTS_FILE || stencil_read(call->text, &call->taps, fault);
 }
 
 void filter_call_free(struct filter_call *call)

@@ -14,20 +14,20 @@ enum filter_kind {
     FILTER_TAPS,     /* one stencil */
     FILTER_AXES,     /* stencils along one axis each, in the order x, y, z */
     FILTER_HEAT,     /* a stencil that the heat options make */
-    FILTER_UNSHARP,  /* what a Gaussian takes away, added */
+    FILTER_UNSHARP,  /* the difference to a Gaussian, times an amount, added */
     FILTER_GRADIENT, /* the length of the vector of central differences */
     FILTER_POINT,    /* of a sample by itself: a row of points.def */
-    FILTER_COVER,    /* none that --filter takes: between stages, colour becomes colour times alpha */
+    FILTER_COVER,    /* between stages: colour becomes colour times alpha; not one that --filter takes */
     FILTER_UNCOVER   /* likewise, and back */
 };
 
-/* What a filter's offsets are counted in. */
+/* The unit of a filter's offsets. */
 enum filter_unit {
-    UNIT_SAMPLE, /* samples, wherever they lie; a sigma may be marked to be in units of spacing */
-    UNIT_SPACING /* distances: what is divided by them is divided by the spacing */
+    UNIT_SAMPLE, /* samples; a sigma may be marked to be in units of spacing */
+    UNIT_SPACING /* distances: differences are divided by the spacing */
 };
 
-/* What stands behind the colon of a SPEC. */
+/* The arguments of a filter, which follow the colon of a SPEC. */
 enum filter_arguments {
     ARGUMENTS_NONE,
     ARGUMENTS_NUMBERS, /* separated by commas */
@@ -41,7 +41,7 @@ enum filter_arguments {
 
 struct filter_call;
 
-/* What a filter is on one grid. */
+/* A filter on a grid. */
 struct filter_body {
     struct stencil taps;
     struct stencil along[3]; /* x, y and z */
@@ -51,11 +51,11 @@ struct filter_body {
 
 struct filter {
     const char *name;
-    const char *syntax; /* of what follows the name */
+    const char *syntax; /* of the arguments, with the colon */
     enum filter_kind kind;
     enum filter_unit unit;
     enum filter_arguments arguments;
-    size_t least, most; /* numbers */
+    size_t least, most; /* how many numbers */
     const char *summary;
     bool (*build)(const struct filter_call *call, const struct grid *grid, struct filter_body *body,
                   struct fault *fault);
@@ -76,20 +76,20 @@ struct filter_call {
 /* All filters, in the order of filters.def; ends with one without name. */
 extern const struct filter filter_list[];
 
-/* What a job puts between stages, of FILTER_COVER and FILTER_UNCOVER. */
+/* Stages that a job inserts where the next one takes colour differently: FILTER_COVER and FILTER_UNCOVER. */
 extern const struct filter filter_cover, filter_uncover;
 
-/* Likewise, of POINT_SCALE: samples become proportional to their values. */
+/* Another one, POINT_SCALE: samples become proportional to their values. */
 extern const struct filter filter_proportion;
 
 /* The call is to be freed, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
 void filter_call_free(struct filter_call *call);
 
-/* Whether another spacing of the grid makes another filter of it. */
+/* Whether the filter depends on the spacing of the grid. */
 bool filter_uses_spacing(const struct filter_call *call);
 
-/* Build the stencils for a grid; what needs an axis that the grid has not is a usage error. */
+/* Build the stencils for a grid. A filter that needs an axis the grid does not have is a usage error. */
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
                   struct filter_body *body, struct fault *fault);
 

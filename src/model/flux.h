@@ -15,12 +15,12 @@ enum flux {
 /* Whether the channels of a pixel share the conductivity of a face, or each has its own. */
 enum flux_channels { FLUX_CHANNELS_JOINT, FLUX_CHANNELS_SEPARATE };
 
-/* As --flux takes them, in the order of the enumeration. */
+/* The words that --flux takes, in the order of the enumeration. */
 extern const struct choice flux_choices[];
 
 const char *flux_name(enum flux flux);
 
-/* What the scale of a nonlinear flux decides, in a few words. */
+/* What the scale of a nonlinear flux means, in a few words. */
 const char *flux_scale_meaning(enum flux flux);
 
 /* Whether each face has a conductivity of its own, which channels may share. */

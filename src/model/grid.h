@@ -9,7 +9,7 @@
 
 struct grid {
     unsigned axes;     /* 1: a rod, -d X; 2: a picture, or -d X,Y; 3: a volume */
-    size_t nx, ny, nz; /* 1 along an axis that the grid has not */
+    size_t nx, ny, nz; /* 1 along an axis the grid does not have */
     unsigned channels; /* interleaved in files */
     double spacing[3]; /* distance between samples along x, y, z */
 };
@@ -38,8 +38,8 @@ size_t grid_samples(const struct grid *grid);
 /* The smallest spacing among the axes that the grid has. */
 double grid_min_spacing(const struct grid *grid);
 
-/* 1/h² along x, y, z: what a second difference counts in the Laplacian; 0 for an axis that the grid has not.
-   Returns their sum. */
+/* 1/h² along x, y, z: the weight of a second difference in the Laplacian; 0 for an axis the grid does not
+   have. Returns their sum. */
 double grid_curvatures(const struct grid *grid, double curvature[3]);
 
 #endif

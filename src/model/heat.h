@@ -25,7 +25,7 @@ struct heat {
 bool heat_resolve(const struct stage_request *request, const struct grid *grid, bool force, struct heat *heat,
                   uint64_t *steps, struct fault *fault);
 
-/* The taps that the flux chains: the step itself when linear, ∇² for tanh, the faces for pm1 and pm2. */
+/* The taps that the flux chains: the whole step if it is linear, ∇² for tanh, the faces for pm1 and pm2. */
 bool heat_stencil(const struct heat *heat, const struct grid *grid, struct stencil *stencil,
                   struct fault *fault);
 

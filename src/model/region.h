@@ -24,7 +24,7 @@ struct region_span {
     bool bounded;
 };
 
-/* What is asked of a grid that is not known yet. */
+/* A region as options ask for it, before the grid is known. */
 struct region_request {
     enum region_kind kind;
     struct region_span spans[3]; /* of a box, x first; the first one is that of planes */
@@ -34,7 +34,7 @@ struct region_request {
     uint64_t part, parts; /* counted from 1 */
 };
 
-/* Samples from the first on along x, y and z. */
+/* The first sample along x, y and z, and how many there are. */
 struct region {
     size_t first[3], count[3];
 };
@@ -46,13 +46,13 @@ bool region_parse_slice(const char *text, struct region_request *request, struct
 bool region_parse_part(const char *text, struct region_request *request, struct fault *fault);
 bool region_parse_piece(const char *text, struct region_request *request, struct fault *fault);
 
-/* Whether it is one of several, each computed by a run of its own. */
+/* Whether it is one of several ranges of planes, each computed by a run of its own. */
 bool region_is_part(enum region_kind kind);
 
 /* The option that asks for such a region. */
 const char *region_option(enum region_kind kind);
 
-/* Settle what is asked for; what the grid has not is refused. */
+/* Settle what is asked for. What lies outside the grid is refused. */
 bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
                    struct fault *fault);
 
@@ -60,14 +60,14 @@ bool region_settle(const struct region_request *request, const struct grid *grid
 struct grid region_grid(const struct region *region, const struct grid *grid);
 bool region_is_whole(const struct region *region, const struct grid *grid);
 
-/* Of what a plane of the grid has, whether the region has all. */
+/* Whether the region spans whole planes of the grid. */
 bool region_has_whole_planes(const struct region *region, const struct grid *grid);
 
-/* Its planes. */
+/* The first plane of the grid that it has samples of, and how many. */
 size_t region_first_plane(const struct region *region, const struct grid *grid);
 size_t region_planes(const struct region *region, const struct grid *grid);
 
-/* Of packed planes of the grid, leave the region's samples, packed. */
+/* Keep only the region's samples of packed planes of the grid, packed. */
 void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
                 size_t planes);
 

@@ -1,4 +1,5 @@
-/* Sample types: what a file stores, and the work type that arithmetic uses. */
+/* Sample types: what a file stores, the work type that arithmetic uses, and the values that stored samples
+ * stand for. */
 #include "sample.h"
 
 #include "arith.h"
@@ -165,4 +166,29 @@ enum sample_type work_sample(enum work_type work)
 double work_round(enum work_type work, double value)
 {
     return work == WORK_F32 ? (double)(float)value : value;
+}
+
+bool intensity_is_plain(const struct intensity *intensity)
+{
+    return intensity->slope == 0.0 || (intensity->slope == 1.0 && intensity->intercept == 0.0);
+}
+
+bool intensity_is_same(const struct intensity *intensity, const struct intensity *other)
+{
+    return intensity->slope == other->slope && intensity->intercept == other->intercept;
+}
+
+double intensity_value(const struct intensity *intensity, double sample)
+{
+    return intensity_is_plain(intensity) ? sample : intensity->slope * sample + intensity->intercept;
+}
+
+double intensity_sample(const struct intensity *intensity, double value)
+{
+    return intensity_is_plain(intensity) ? value : (value - intensity->intercept) / intensity->slope;
+}
+
+double intensity_unit(const struct intensity *intensity)
+{
+    return intensity_is_plain(intensity) ? 1.0 : fabs(intensity->slope);
 }

@@ -1,4 +1,5 @@
-/* Sample types: what a file stores, and the work type that arithmetic uses. */
+/* Sample types: what a file stores, the work type that arithmetic uses, and the values that stored samples
+ * stand for. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -24,7 +25,7 @@ enum work_type {
     WORK_TYPES /* how many there are */
 };
 
-/* As options take them, in the order of the enumerations. */
+/* The words that options take, in the order of the enumerations. */
 extern const struct choice sample_choices[], work_choices[];
 
 size_t sample_size(enum sample_type type);
@@ -33,17 +34,17 @@ bool sample_parse(const char *name, enum sample_type *type);
 
 bool sample_is_integer(enum sample_type type);
 
-/* The largest value of an integer type: what full intensity means in a picture. */
+/* The largest value of an integer type, which is full intensity in a picture. */
 double sample_max(enum sample_type type);
 
-/* What an alpha that hides all behind it is: that, or 1 in a type that is no integer. */
+/* The alpha of an opaque sample: the largest value, or 1 in a type that is no integer. */
 double sample_opaque(enum sample_type type);
 
-/* The least: 0, or what two's complement has beyond the negative of the largest. */
+/* The smallest value of an integer type. */
 double sample_min(enum sample_type type);
 
-/* The least and the greatest value of a work type that a sample type stores as what it is, but for rounding.
-   What lies beyond is cut off at an end of an integer type, and infinite in any other. */
+/* The range of values of a work type that a sample type stores with no more than rounding. Values beyond it
+   are cut off at the ends of an integer type, and become infinite in any other. */
 struct sample_limits {
     double low, high;
 };
@@ -55,7 +56,7 @@ enum work_type sample_work_type(enum sample_type type);
 /* Reverse the bytes of each of count samples. */
 void sample_swap(enum sample_type type, void *samples, size_t count);
 
-/* A sample that a file holds, in this machine's order of bytes or the other one, as a number. */
+/* The value of a sample as a file holds it, in this machine's byte order or swapped. */
 double sample_number(enum sample_type type, bool swapped, const void *sample);
 
 size_t work_size(enum work_type work);
@@ -66,6 +67,24 @@ enum sample_type work_sample(enum work_type work);
 
 /* A double as the work type holds it: rounded once, to nearest even. */
 double work_round(enum work_type work, double value);
+
+/* A value is slope * sample + intercept, as headers tell. A slope of 0: the header does not tell, and samples
+   are values. */
+struct intensity {
+    double slope, intercept;
+};
+
+/* Whether samples are values. */
+bool intensity_is_plain(const struct intensity *intensity);
+
+bool intensity_is_same(const struct intensity *intensity, const struct intensity *other);
+
+/* The value of a sample, and the sample of a value. */
+double intensity_value(const struct intensity *intensity, double sample);
+double intensity_sample(const struct intensity *intensity, double value);
+
+/* The difference between the values of samples that differ by 1. */
+double intensity_unit(const struct intensity *intensity);
 
 #ifdef __cplusplus
 }

@@ -7,13 +7,13 @@
 #include "filter.h"
 #include "grid.h"
 #include "heat.h"
-#include "intensity.h"
+#include "sample.h"
 #include "stage_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Every so many steps, and after the last one. */
+/* The steps of --until whose change is measured: every N-th, and the last. */
 struct checks {
     uint64_t every; /* 0: none */
     uint64_t last;
@@ -51,16 +51,16 @@ bool stage_reacts(const struct stage *stage);
    which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
 bool stage_keeps_constants(const struct stage *stage);
 
-/* What a step makes of a constant of 1, edges and what POINT_SCALE adds aside: 0 of derivatives. Sums of
-   taps that are 0 or 1 but for rounding are 0 or 1. */
+/* The value that a step makes of a constant of 1, edges and what POINT_SCALE adds aside: 0 of derivatives.
+   Sums of taps that are 0 or 1 but for rounding are 0 or 1. */
 double stage_weight(const struct stage *stage);
 
-/* What the samples stand for after so many steps: those of a filter whose weights sum to w are computed from
-   samples as they are stored, and so leave w times the intercept. */
+/* The intensity of the samples after `steps` steps. A filter whose weights sum to w takes samples as they are
+   stored, and so leaves w times the intercept. */
 struct intensity stage_intensity(const struct stage *stage, uint64_t steps);
 
-/* Whether one intensity cannot tell the values of all its samples: some were kept or put in at another
-   intensity than the rest has, or nobody knows yet after how many steps. */
+/* Whether the result has no single intensity: some samples keep theirs or come from the edge, or the number
+   of steps is not known in advance. */
 bool stage_mixes_intensities(const struct stage *stage);
 
 /* Settle what POINT_SCALE adds to samples, so that it leaves the intensity alone. */
@@ -69,16 +69,16 @@ void stage_keep_intensity(struct stage *stage);
 /* A stage after which samples are proportional to their values. */
 struct stage stage_proportion(const struct intensity *intensity);
 
-/* A stage that the job puts between two others, which take colour differently. */
+/* A stage that the job inserts between two others, which take colour differently. */
 struct stage stage_between(const struct filter *filter);
 
-/* Whether the stage was asked for. */
+/* Whether the stage was asked for; else the job inserted it. */
 bool stage_is_from_user(const struct stage *stage);
 
 /* Whether the stage gives every sample back as it is. */
 bool stage_is_identity(const struct stage *stage);
 
-/* Whether a result depends on samples beside its own, and so on the edge rule. */
+/* Whether a result depends on other samples than its own, and so on the edge rule. */
 bool stage_reads_neighbours(const struct stage *stage);
 
 /* Whether the stage gives other results when its taps are flipped. */
@@ -92,7 +92,7 @@ bool checks_is_due(const struct checks *checks, uint64_t step);
 /* The first step that is checked once `step` steps are behind, which is before the last. */
 uint64_t checks_next(const struct checks *checks, uint64_t step);
 
-/* Steps that are checked, and the most in a row that are not. */
+/* How many steps are checked, and the most in a row that are not. */
 uint64_t checks_count(const struct checks *checks);
 uint64_t checks_longest_gap(const struct checks *checks);
 

@@ -1,10 +1,18 @@
-/* Stencils: taps in raster order of their offsets. */
+/* Stencils: taps in raster order of their offsets, made one by one or read from a file. */
 #include "stencil.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WORDS      4 /* of a line of a taps file */
+#define LINE_BYTES 254
+#define MOST_LINES 1000000
 
 bool stencil_comes_before(const struct tap *a, const struct tap *b)
 {
@@ -116,4 +124,158 @@ void stencil_free(struct stencil *stencil)
 {
     mem_free(stencil->taps);
     *stencil = (struct stencil){0};
+}
+
+/* ---- taps files: a tap a line, dx dy dz weight; # begins a comment ---- */
+
+/* Cut a line into words; how many there are, or WORDS + 1 for more than a tap has. */
+static size_t cut_words(char *line, const char *words[WORDS + 1])
+{
+    char *rest = NULL;
+    size_t count = 0;
+
+    line[strcspn(line, "#\r\n")] = '\0';
+    for (char *word = strtok_r(line, " \t", &rest); word != NULL && count <= WORDS;
+         word = strtok_r(NULL, " \t", &rest))
+        words[count++] = word;
+    return count;
+}
+
+static bool refuse_line(struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "a tap is three whole offsets and a weight: dx dy dz w");
+}
+
+/* A tap as it stands in the file. */
+struct given_tap {
+    struct tap tap;
+    size_t line;
+};
+
+/* A file under way. Its taps are put into the stencil when all are there, in the stencil's order: a tap that
+   goes between others would move all behind it. */
+struct reading {
+    FILE *file;
+    size_t line;
+    struct given_tap *taps;
+    size_t count, capacity;
+};
+
+static bool keep_words(struct reading *reading, const char *const words[WORDS], struct fault *fault)
+{
+    struct given_tap *taps;
+    double value[WORDS];
+
+    for (size_t i = 0; i < WORDS; i++) {
+        if (!number_parse_double(words[i], &value[i]))
+            return refuse_line(fault);
+        /* Farther offsets are refused as such by the stencil; these keep the conversion to int defined. */
+        if (i < 3 && (value[i] != floor(value[i]) || fabs(value[i]) > 2.0 * STENCIL_REACH))
+            return refuse_line(fault);
+    }
+    taps = mem_grown(reading->taps, reading->count, &reading->capacity, sizeof *taps, "the taps", fault);
+    if (taps == NULL)
+        return false;
+    reading->taps = taps;
+    taps[reading->count++] =
+        (struct given_tap){{(int)value[0], (int)value[1], (int)value[2], value[3]}, reading->line};
+    return true;
+}
+
+static bool keep_line(struct reading *reading, char *line, size_t length, struct fault *fault)
+{
+    const char *words[WORDS + 1];
+    size_t count;
+
+    if (reading->line > MOST_LINES)
+        return fault_raise(fault, STATUS_INPUT, "more than %d lines", MOST_LINES);
+    if (memchr(line, '\0', length) != NULL)
+        return refuse_line(fault);
+    count = cut_words(line, words);
+    if (count == 0)
+        return true;
+    return count == WORDS ? keep_words(reading, words, fault) : refuse_line(fault);
+}
+
+/* The next line without its end, or nothing where there is none; what is too long is refused before it is
+ * there. */
+static bool read_line(struct reading *reading, char line[LINE_BYTES + 1], size_t *length, bool *found,
+                      struct fault *fault)
+{
+    int byte;
+
+    *length = 0;
+    while ((byte = getc(reading->file)) != EOF && byte != '\n') {
+        if (*length == LINE_BYTES)
+            return fault_raise(fault, STATUS_INPUT, "longer than %d bytes", LINE_BYTES);
+        line[(*length)++] = (char)byte;
+    }
+    line[*length] = '\0';
+    *found = byte != EOF || *length > 0;
+    return true;
+}
+
+static bool prefix_line(size_t line, struct fault *fault)
+{
+    char place[64];
+
+    snprintf(place, sizeof place, "line %zu", line);
+    return fault_prefix(fault, place);
+}
+
+static bool read_lines(struct reading *reading, struct fault *fault)
+{
+    char line[LINE_BYTES + 1];
+    bool found = true, kept = true;
+    size_t length;
+
+    while (kept && found) {
+        reading->line++;
+        kept = read_line(reading, line, &length, &found, fault);
+        kept = kept && (!found || keep_line(reading, line, length, fault));
+    }
+    if (!kept)
+        return prefix_line(reading->line, fault);
+    if (ferror(reading->file))
+        return fault_raise(fault, STATUS_IO, "%s", strerror(errno));
+    return reading->count > 0 || fault_raise(fault, STATUS_INPUT, "no tap");
+}
+
+static int compare_taps(const void *left, const void *right)
+{
+    const struct given_tap *a = left, *b = right;
+
+    if (stencil_comes_before(&a->tap, &b->tap))
+        return -1;
+    if (stencil_comes_before(&b->tap, &a->tap))
+        return 1;
+    return a->line < b->line ? -1 : 1;
+}
+
+static bool add_taps(struct reading *reading, struct stencil *stencil, struct fault *fault)
+{
+    qsort(reading->taps, reading->count, sizeof *reading->taps, compare_taps);
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct tap *tap = &reading->taps[i].tap;
+        if (stencil_add(stencil, tap->dx, tap->dy, tap->dz, tap->weight, fault))
+            continue;
+        /* What is wrong in a file is no matter of usage. */
+        if (fault->status == STATUS_USAGE)
+            fault->status = STATUS_INPUT;
+        return prefix_line(reading->taps[i].line, fault);
+    }
+    return true;
+}
+
+bool stencil_read(const char *path, struct stencil *stencil, struct fault *fault)
+{
+    struct reading reading = {.file = fopen(path, "re")};
+    bool read;
+
+    if (reading.file == NULL)
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
+    read = read_lines(&reading, fault) && add_taps(&reading, stencil, fault);
+    mem_free(reading.taps);
+    fclose(reading.file);
+    return read || fault_prefix(fault, path);
 }

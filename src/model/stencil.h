@@ -1,4 +1,4 @@
-/* Stencils: taps in raster order of their offsets. */
+/* Stencils: taps in raster order of their offsets, made one by one or read from a file. */
 #ifndef STENCIL_H
 #define STENCIL_H
 
@@ -42,6 +42,10 @@ bool stencil_leaves_centre(const struct stencil *stencil);
 
 /* How many axes a grid needs to have every axis along which a tap lies off the centre; at least 1. */
 unsigned stencil_axes(const struct stencil *stencil);
+
+/* Add the taps of a file, which may be a pipe: a tap a line, dx dy dz weight; # begins a comment. There is at
+   least one tap, and there are at most 254 bytes a line and a million lines. */
+bool stencil_read(const char *path, struct stencil *stencil, struct fault *fault);
 
 void stencil_free(struct stencil *stencil);
 
