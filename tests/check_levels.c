@@ -4,7 +4,6 @@
 #include "plan/levels.h"
 #include "plan/route.h"
 #include "plan/shares.h"
-#include "plan/transit.h"
 #include "harness.h"
 
 #include <check.h>
@@ -304,30 +303,30 @@ START_TEST(every_plane_has_an_owner)
 END_TEST
 
 /* What a parcel takes at a rank that sends or gets it, with so many ranks on each node. */
-static struct transit weigh(const struct shares_parcel *parcel, size_t rank, size_t together,
-                            size_t plane_bytes)
+static struct shares_transit weigh(const struct shares_parcel *parcel, size_t rank, size_t together,
+                                   size_t plane_bytes)
 {
     size_t bytes = parcel->planes.count * plane_bytes;
     bool seen = parcel->from != parcel->to && parcel->from / together == parcel->to / together;
     bool sends = parcel->from == rank;
 
     if (!sends && parcel->to != rank)
-        return (struct transit){0, 0};
+        return (struct shares_transit){0, 0};
     if (!seen)
-        return (struct transit){bytes, bytes};
-    bytes = transit_parcel_bytes(plane_bytes, parcel->planes.count);
-    return (struct transit){sends ? TRANSIT_TURNS * bytes : 0, TRANSIT_TURNS * bytes};
+        return (struct shares_transit){bytes, bytes};
+    bytes = shares_parcel_bytes(plane_bytes, parcel->planes.count);
+    return (struct shares_transit){sends ? SHARES_TURNS * bytes : 0, SHARES_TURNS * bytes};
 }
 
 static void ck_transit(const struct shares *shares, size_t together, size_t plane_bytes,
-                       const struct transit *most)
+                       const struct shares_transit *most)
 {
     for (size_t rank = 0; rank < shares->count; rank++) {
-        struct transit sum = {0, 0};
+        struct shares_transit sum = {0, 0};
         for (size_t to = 0; to < shares->count; to++) {
             struct shares_walk walk = shares_walk_start(shares, to, 0, shares->halo);
             while (shares_walk_next(&walk)) {
-                const struct transit one = weigh(&walk.parcel, rank, together, plane_bytes);
+                const struct shares_transit one = weigh(&walk.parcel, rank, together, plane_bytes);
                 sum.host_bytes += one.host_bytes;
                 sum.device_bytes += one.device_bytes;
             }
@@ -343,14 +342,14 @@ START_TEST(planes_in_transit_are_bounded)
     uint64_t state = (uint64_t)_i;
     struct shares shares = {.planes = 1 + chance(&state, 40), .around = _i % 2 == 0};
     size_t plane_bytes = 1 + chance(&state, 10000);
-    struct transit most;
+    struct shares_transit most;
 
     shares.count = 1 + chance(&state, shares.planes < DEVICES_MOST ? shares.planes : DEVICES_MOST);
     shares.halo = chance(&state, shares.around ? 2 * shares.planes : shares.planes);
-    ck_assert(transit_count(&shares, shares.halo, plane_bytes, &most));
+    ck_assert(shares_count_transit(&shares, shares.halo, plane_bytes, &most));
     for (size_t together = 1; together <= shares.count; together++)
         ck_transit(&shares, together, plane_bytes, &most);
-    ck_assert(!transit_count(&shares, shares.halo + 1, SIZE_MAX / 16, &most));
+    ck_assert(!shares_count_transit(&shares, shares.halo + 1, SIZE_MAX / 16, &most));
 }
 END_TEST
 

@@ -262,7 +262,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
-static void print_trial(FILE *stream, const struct plan *plan, const struct schedule_trial *trial)
+static void print_candidate(FILE *stream, const struct plan *plan, const struct schedule_candidate *candidate)
 {
     static const char *const fates[] = {
         [SCHEDULE_TAKEN] = "taken",
@@ -275,36 +275,37 @@ static void print_trial(FILE *stream, const struct plan *plan, const struct sche
     char text[32];
 
     fprintf(stream, "          %s",
-            trial->unrolled         ? "one pass around the grid"
-            : trial->spooled        ? "passes over spool files"
-            : trial->holds_in_spool ? "one pass, the input in a spool file"
-                                    : "one pass");
+            candidate->unrolled         ? "one pass around the grid"
+            : candidate->spooled        ? "passes over spool files"
+            : candidate->holds_in_spool ? "one pass, the input in a spool file"
+                                        : "one pass");
     if (!plan->job->copies)
-        fprintf(stream, ", %u step%s at once", trial->together, number_plural(trial->together));
-    fprintf(stream, "%s: ", trial->lean ? ", kernels of the least memory" : "");
-    if (trial->memory_bytes < SIZE_MAX)
-        fprintf(stream, "%s", number_format_bytes((double)trial->memory_bytes, text, sizeof text));
+        fprintf(stream, ", %u step%s at once", candidate->together, number_plural(candidate->together));
+    fprintf(stream, "%s: ", candidate->lean ? ", kernels of the least memory" : "");
+    if (candidate->memory_bytes < SIZE_MAX)
+        fprintf(stream, "%s", number_format_bytes((double)candidate->memory_bytes, text, sizeof text));
     else
         fprintf(stream, "more than can be addressed");
-    fprintf(stream, "%s%s", trial->fate < SCHEDULE_TOO_LARGE ? ", " : " ", fates[trial->fate]);
-    if (trial->spooled && !trial->unrolled && trial->fate < SCHEDULE_TOO_LARGE)
-        fprintf(stream, " (%llu pass%s)", (unsigned long long)trial->passes, trial->passes == 1 ? "" : "es");
+    fprintf(stream, "%s%s", candidate->fate < SCHEDULE_TOO_LARGE ? ", " : " ", fates[candidate->fate]);
+    if (candidate->spooled && !candidate->unrolled && candidate->fate < SCHEDULE_TOO_LARGE)
+        fprintf(stream, " (%llu pass%s)", (unsigned long long)candidate->passes,
+                candidate->passes == 1 ? "" : "es");
     fprintf(stream, "\n");
 }
 
 /* How the run might go, in order of preference. */
-static void print_trials(FILE *stream, const struct plan *plan)
+static void print_candidates(FILE *stream, const struct plan *plan)
 {
-    const struct schedule_trials *trials = &plan->trials;
+    const struct schedule_candidates *candidates = &plan->candidates;
     char text[32] = "any memory";
 
-    if (trials->count == 0)
+    if (candidates->count == 0)
         return;
-    if (trials->memory > 0)
-        number_format_bytes((double)trials->memory, text, sizeof text);
+    if (candidates->memory > 0)
+        number_format_bytes((double)candidates->memory, text, sizeof text);
     fprintf(stream, "tried     within %s, in order of preference:\n", text);
-    for (size_t i = 0; i < trials->count; i++)
-        print_trial(stream, plan, &trials->list[i]);
+    for (size_t i = 0; i < candidates->count; i++)
+        print_candidate(stream, plan, &candidates->list[i]);
 }
 
 /* Of many only the first and the last are named. */
@@ -455,7 +456,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     }
     phrase_sums(stream, plan);
     print_memory(stream, pipeline);
-    print_trials(stream, plan);
+    print_candidates(stream, plan);
     fprintf(stream, "forecast  %s%s through memory, %s", plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
             number_format_seconds(plan->seconds, taken, sizeof taken));

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "base/crew.h"
+#include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/thread.h"
 #include "format/gray_slice.h"
-#include "part.h"
 #include "prediction.h"
-#include "scheduler.h"
 
 #include <stdio.h>
 
@@ -138,7 +137,7 @@ static bool share(struct plan *plan, const struct schedule_request *request)
     size_t count = opened(plan);
 
     plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (scheduler_share(request, count, &plan->schedule)) {
+    if (schedule_share(request, count, &plan->schedule)) {
         plan->shares = (struct shares){.planes = plan->shape.planes,
                                        .count = count,
                                        .held = count,
@@ -162,7 +161,7 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     if (levels_mix_ends(&plan->levels))
         return fault_raise(fault, STATUS_LIMIT, "--rung: it reads planes at the other end of the grid");
     plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (!scheduler_share(request, job->members, &plan->schedule))
+    if (!schedule_share(request, job->members, &plan->schedule))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the memory of all ranks together");
     plan->shares = (struct shares){.planes = plan->shape.planes,
                                    .count = job->members,
@@ -179,6 +178,32 @@ static size_t change_bytes(const struct plan *plan)
     size_t planes = size_divided_up(plan->shape.planes, plan->job->members);
 
     return job_waits_for_change(plan->job) ? 2 * planes * plan->job->in.grid.channels * sizeof(double) : 0;
+}
+
+/* Where a part is asked for: whether it can be had without the rest. */
+static bool check_part(const struct job *job, const struct source *source, const struct levels *levels,
+                       struct fault *fault)
+{
+    const char *option = region_option(job->region_kind);
+
+    if (!region_is_part(job->region_kind))
+        return true;
+    if (!source->random)
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "%s needs samples at fixed places in one file: a pipe, compressed samples "
+                                 "and lists of files have none",
+                                 option);
+    if (job_waits_for_change(job))
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "not allowed with --until: every part would need the whole grid");
+    if (job->measures)
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "not allowed with --out-range=auto: every part would need the whole grid");
+    if (levels_mix_ends(levels))
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "an edge that wraps is followed or preceded by one that does not: every "
+                                 "part would need the whole grid");
+    return true;
 }
 
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
@@ -214,7 +239,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .trades = request->split == SPLIT_SHARES,
         .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
-        .trials = request->explains ? &plan->trials : NULL,
+        .candidates = request->explains ? &plan->candidates : NULL,
     };
 
     if (request->split == SPLIT_SHARES)
@@ -223,7 +248,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         return true;
     keep_first(plan);
     schedule.device_memory = least_memory(plan);
-    return scheduler_make(&schedule, &plan->schedule, fault);
+    return schedule_make(&schedule, &plan->schedule, fault);
 }
 
 /* Where memory allows less than the forms that are preferred take. */
@@ -323,7 +348,7 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
         return false;
     if (levels_mix_ends(&plan->levels))
         forms_narrow(&forms, &plan->levels, plan->steps);
-    if (!settle_sums(request, plan, fault) || !part_check(plan->job, source, &plan->levels, fault) ||
+    if (!settle_sums(request, plan, fault) || !check_part(plan->job, source, &plan->levels, fault) ||
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);

@@ -28,14 +28,14 @@ struct plan {
     size_t step_count;
     struct levels levels; /* of these steps */
     struct schedule schedule;
-    struct schedule_trials trials; /* if the request asks for them */
-    bool adds;                     /* the run adds samples up */
-    size_t held_bytes;             /* what the source holds */
-    size_t slice_bytes;            /* what the sink does */
-    size_t beside_bytes;           /* what it takes beside that */
-    size_t observer_bytes;         /* what the run's observers take */
-    size_t output_bytes;           /* what it keeps of its outputs for rank 0 to write */
-    double moved_bytes, seconds;   /* forecast of the steps */
+    struct schedule_candidates candidates; /* if the request asks for them */
+    bool adds;                             /* the run adds samples up */
+    size_t held_bytes;                     /* what the source holds */
+    size_t slice_bytes;                    /* what the sink does */
+    size_t beside_bytes;                   /* what it takes beside that */
+    size_t observer_bytes;                 /* what the run's observers take */
+    size_t output_bytes;                   /* what it keeps of its outputs for rank 0 to write */
+    double moved_bytes, seconds;           /* forecast of the steps */
 };
 
 /* How so many processes divide a job with such a link between them. */

@@ -2,8 +2,9 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
-#include "levels.h"
+#include "base/diag.h"
 #include "forms.h"
+#include "levels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ enum schedule_fate {
 };
 
 /* A way to run that was considered. */
-struct schedule_trial {
+struct schedule_candidate {
     bool spooled, holds_in_spool, lean; /* as in the schedule */
     bool unrolled;                      /* a single pass, which goes around the grid */
     unsigned together;
@@ -38,11 +39,11 @@ struct schedule_trial {
 
 /* A third fewer steps at once each time come to one within 56 times; four kinds of candidates have so many,
    and a lean one. */
-#define SCHEDULE_TRIALS 256
+#define SCHEDULE_CANDIDATES 256
 
 /* In order of preference. */
-struct schedule_trials {
-    struct schedule_trial list[SCHEDULE_TRIALS];
+struct schedule_candidates {
+    struct schedule_candidate list[SCHEDULE_CANDIDATES];
     size_t count;
     uint64_t memory; /* within which they were tried; 0: no limit */
 };
@@ -69,7 +70,7 @@ struct schedule_request {
     bool measures;            /* all of the result is looked at before any of it leaves */
     bool trades;              /* devices that share are of other processes but for one */
     size_t change_bytes;      /* what the changes of a step take on their way between them */
-    struct schedule_trials *trials; /* filled in with the candidates; NULL: nobody asks */
+    struct schedule_candidates *candidates; /* filled in with the candidates; NULL: nobody asks */
 };
 
 struct schedule {
@@ -100,20 +101,11 @@ struct schedule {
     size_t memory_bytes;       /* all of it, on host and devices */
 };
 
-/* How much a run takes at a time. */
-struct schedule_size {
-    size_t slab, batch; /* planes */
-    size_t slack;       /* planes of a window beyond what is needed */
-    size_t buffers;     /* on each side, and one more for each reader beside the first */
-    unsigned readers, writers;
-};
+/* All planes at once, shared by so many devices; false where they do not fit. */
+bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule);
 
-/* What a schedule takes in such sizes, at the depth that it has, for levels as it would run them; false where
-   addresses end. */
-bool schedule_count(struct schedule *schedule, const struct schedule_request *request,
-                    const struct levels *levels, const struct schedule_size *size);
-
-/* Whether what was counted fits into so much memory (0: no limit), and the device's own. */
-bool schedule_fits(const struct schedule *schedule, const struct schedule_request *request, uint64_t memory);
+/* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
+   needs. */
+bool schedule_make(const struct schedule_request *request, struct schedule *schedule, struct fault *fault);
 
 #endif

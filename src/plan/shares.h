@@ -58,4 +58,22 @@ struct shares_walk shares_walk_start(const struct shares *shares, size_t to, siz
 /* To the next parcel; false where there is none. */
 bool shares_walk_next(struct shares_walk *walk);
 
+/* Places that a parcel has in memory that both ranks see. A rank that gets the sign for a turn knows that the
+   other one is done with the turn before. */
+#define SHARES_TURNS 2
+
+/* Of the rank that has the most. */
+struct shares_transit {
+    size_t host_bytes;
+    size_t device_bytes; /* on a device that has memory of its own */
+};
+
+/* Bytes of so many planes in transit: whole pages, since devices lock whole pages. */
+size_t shares_parcel_bytes(size_t plane_bytes, size_t planes);
+
+/* The most that a rank needs before a level of such a reach, whichever ranks see each other's memory; false
+   if that is too much to be counted. */
+bool shares_count_transit(const struct shares *shares, size_t reach, size_t plane_bytes,
+                          struct shares_transit *most);
+
 #endif

@@ -10,7 +10,7 @@
 struct exchange_parcel {
     struct shares_parcel way;
     size_t offset; /* in the memory of the one that has them */
-    struct staging *staging[TRANSIT_TURNS];
+    struct staging *staging[SHARES_TURNS];
 };
 
 struct exchange_kind {
@@ -97,7 +97,7 @@ static bool count_outgoing(struct exchange *exchange)
         while (to != own_index(exchange) && shares_walk_next(&walk)) {
             if (walk.parcel.from == own_index(exchange))
                 exchange->outgoing[to] +=
-                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(exchange), walk.parcel.planes.count);
+                    SHARES_TURNS * shares_parcel_bytes(plane_bytes(exchange), walk.parcel.planes.count);
         }
     }
     return true;
@@ -131,7 +131,7 @@ static bool list_parcels(struct exchange *exchange)
                 done = add_parcel(exchange, way, used[way->from]);
             if (is_seen(exchange, way))
                 used[way->from] +=
-                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(exchange), way->planes.count);
+                    SHARES_TURNS * shares_parcel_bytes(plane_bytes(exchange), way->planes.count);
         }
     }
     mem_free(used);
@@ -143,9 +143,9 @@ static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *pa
     const struct lane *lane = exchange->run->lane;
     bool seen = is_seen(exchange, &parcel->way), done = true;
     size_t bytes = parcel_bytes(exchange, parcel);
-    size_t apart = transit_parcel_bytes(plane_bytes(exchange), parcel->way.planes.count);
+    size_t apart = shares_parcel_bytes(plane_bytes(exchange), parcel->way.planes.count);
 
-    for (unsigned turn = 0; done && turn < (seen ? TRANSIT_TURNS : 1); turn++) {
+    for (unsigned turn = 0; done && turn < (seen ? SHARES_TURNS : 1); turn++) {
         unsigned char *place = seen ? exchange->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;
         parcel->staging[turn] =
             lane->backend->staging_create(lane->device, bytes, place, exchange->run->fault);
@@ -190,7 +190,7 @@ void exchange_close(struct exchange *exchange)
     const struct lane *lane = exchange->run->lane;
 
     for (size_t i = 0; i < exchange->count; i++) {
-        for (unsigned turn = 0; turn < TRANSIT_TURNS; turn++)
+        for (unsigned turn = 0; turn < SHARES_TURNS; turn++)
             lane->backend->staging_destroy(lane->device, exchange->parcels[i].staging[turn]);
     }
     peers_unshare(exchange->run->peers, exchange->memory);
@@ -258,7 +258,7 @@ static bool await_copies(const struct exchange *exchange)
     bool done = true;
 
     for (size_t i = 0; done && i < exchange->count; i++) {
-        for (unsigned turn = 0; done && turn < TRANSIT_TURNS; turn++)
+        for (unsigned turn = 0; done && turn < SHARES_TURNS; turn++)
             done = exchange->parcels[i].staging[turn] == NULL ||
                    lane->backend->staging_wait(lane->device, exchange->parcels[i].staging[turn], &seconds,
                                                exchange->run->fault);
@@ -326,7 +326,7 @@ static bool end_messages(struct exchange *exchange, unsigned field, bool *fine)
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     *fine = *fine && drop_off(exchange, field);
-    exchange->turn = (exchange->turn + 1) % TRANSIT_TURNS;
+    exchange->turn = (exchange->turn + 1) % SHARES_TURNS;
     return true;
 }
 

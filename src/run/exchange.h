@@ -10,7 +10,6 @@
 
 #include "peers/peers.h"
 #include "plan/shares.h"
-#include "plan/transit.h"
 #include "pass.h"
 
 #include <stdbool.h>
