@@ -24,7 +24,8 @@ enum {
 };
 
 struct decoder {
-    const char *name; /* as messages name it */
+    const char *name;             /* as messages name it */
+    enum inflate_wrapper wrapper; /* of deflate */
     bool (*begin)(struct byte_stream *stream, struct fault *fault);
 
     /* The next bytes, up to size of them, less only at the end. */
@@ -110,21 +111,11 @@ static bool fetch_code(void *context, void *bytes, size_t size, size_t *got, str
     return byte_stream_read(((struct byte_stream *)context)->under, bytes, size, got, fault);
 }
 
-static bool begin_inflating(struct byte_stream *stream, enum inflate_wrapper wrapper, struct fault *fault)
+static bool begin_deflate(struct byte_stream *stream, struct fault *fault)
 {
-    stream->begun = gzip_reader_open(&stream->gzip, wrapper, stream->threads, file_in_name(stream->file),
-                                     fetch_code, stream, fault);
+    stream->begun = gzip_reader_open(&stream->gzip, stream->decoder->wrapper, stream->threads,
+                                     file_in_name(stream->file), fetch_code, stream, fault);
     return stream->begun;
-}
-
-static bool begin_gzip(struct byte_stream *stream, struct fault *fault)
-{
-    return begin_inflating(stream, INFLATE_GZIP, fault);
-}
-
-static bool begin_zlib(struct byte_stream *stream, struct fault *fault)
-{
-    return begin_inflating(stream, INFLATE_ZLIB, fault);
 }
 
 static void end_deflate(struct byte_stream *stream)
@@ -148,8 +139,10 @@ static uint64_t most_deflate(const struct byte_stream *stream, uint64_t coded)
     return times(coded + gzip_reader_held(stream->gzip), DEFLATE_RATIO_MOST);
 }
 
-static const struct decoder gzip = {"gzip", begin_gzip, fill_deflate, end_deflate, most_deflate};
-static const struct decoder zlib = {"zlib", begin_zlib, fill_deflate, end_deflate, most_deflate};
+static const struct decoder gzip = {"gzip",       INFLATE_GZIP, begin_deflate,
+                                    fill_deflate, end_deflate,  most_deflate};
+static const struct decoder zlib = {"zlib",       INFLATE_ZLIB, begin_deflate,
+                                    fill_deflate, end_deflate,  most_deflate};
 
 /* ---- bzip2 ---- */
 
@@ -251,7 +244,8 @@ static uint64_t most_bzip2(const struct byte_stream *stream, uint64_t coded)
     return times(coded, BZIP2_RATIO_MOST);
 }
 
-static const struct decoder bzip2 = {"bzip2", begin_bzip2, fill_bzip2, end_bzip2, most_bzip2};
+static const struct decoder bzip2 = {
+    .name = "bzip2", .begin = begin_bzip2, .fill = fill_bzip2, .end = end_bzip2, .most = most_bzip2};
 
 /* ---- hexadecimal digits ---- */
 

@@ -5,6 +5,7 @@
 #include "byte_stream.h"
 #include "foreign_type.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -52,6 +53,17 @@ size_t header_plane_bytes(const struct header *header)
 size_t header_samples(const struct header *header)
 {
     return header->volumes * grid_samples(&header->grid);
+}
+
+bool source_refuse(const struct source *source, struct fault *fault, const char *format, ...)
+{
+    char reason[sizeof fault->text];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s", reason);
 }
 
 static bool refuse_description(const struct source *source, const char *option, struct fault *fault)

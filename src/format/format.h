@@ -249,6 +249,10 @@ bool format_name_data(const struct format *format, const char *header, bool comp
 /* The format that marks its files and that these bytes are the start of; NULL: none. */
 const struct format *format_of_start(const unsigned char *start, size_t size);
 
+/* Refuse what a source reads: "FILE: REASON", and the status of faulty input. Returns false. */
+bool source_refuse(const struct source *source, struct fault *fault, const char *format, ...)
+    DIAG_PRINTF(3, 4);
+
 /* Read a file's header. On failure nothing is left open but the file, which stays the caller's. */
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);

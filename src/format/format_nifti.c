@@ -27,48 +27,53 @@ enum { SCANNER = 1 };
 /* Codes of intents that CIFTI has for itself. */
 enum { CIFTI_FIRST = 3000, CIFTI_LAST = 3099 };
 
-/* All fields that are used here, or whose byte order counts. First come those that are 0 where they say
-   nothing, in the order in which they are named if an output drops them. */
+/* All fields that are used here, or whose byte order counts: name, count of numbers or letters, and place and
+   width in NIfTI-1 and in NIfTI-2; of width 0: not there. First come those that are 0 where they say nothing,
+   in the order in which they are named if an output drops them. */
+#define NIFTI_FIELDS                                                                                         \
+    FIELD(DIM_INFO, "dim_info", 1, 39, 1, 524, 1)                                                            \
+    FIELD(INTENT_CODE, "intent_code", 1, 68, 2, 504, 4)                                                      \
+    FIELD(INTENT_NAME, "intent_name", 16, 328, 1, 508, 1)                                                    \
+    FIELD(SLICE_CODE, "slice_code", 1, 122, 1, 496, 4)                                                       \
+    FIELD(SLICE_DURATION, "slice_duration", 1, 132, 4, 208, 8)                                               \
+    FIELD(TOFFSET, "toffset", 1, 136, 4, 216, 8)                                                             \
+    FIELD(CAL_MAX, "cal_max", 1, 124, 4, 192, 8)                                                             \
+    FIELD(CAL_MIN, "cal_min", 1, 128, 4, 200, 8)                                                             \
+    FIELD(DESCRIP, "descrip", 80, 148, 1, 240, 1)                                                            \
+    FIELD(AUX_FILE, "aux_file", 24, 228, 1, 320, 1)                                                          \
+    FIELD(SIZEOF_HDR, "sizeof_hdr", 1, 0, 4, 0, 4)                                                           \
+    FIELD(EXTENTS, "extents", 1, 32, 4, 0, 0)                                                                \
+    FIELD(SESSION_ERROR, "session_error", 1, 36, 2, 0, 0)                                                    \
+    FIELD(DIM, "dim", 8, 40, 2, 16, 8)                                                                       \
+    FIELD(INTENT_P, "intent_p", 3, 56, 4, 80, 8)                                                             \
+    FIELD(DATATYPE, "datatype", 1, 70, 2, 12, 2)                                                             \
+    FIELD(BITPIX, "bitpix", 1, 72, 2, 14, 2)                                                                 \
+    FIELD(SLICE_START, "slice_start", 1, 74, 2, 224, 8)                                                      \
+    FIELD(SLICE_END, "slice_end", 1, 120, 2, 232, 8)                                                         \
+    FIELD(PIXDIM, "pixdim", 8, 76, 4, 104, 8)                                                                \
+    FIELD(VOX_OFFSET, "vox_offset", 1, 108, 4, 168, 8)                                                       \
+    FIELD(SCL_SLOPE, "scl_slope", 1, 112, 4, 176, 8)                                                         \
+    FIELD(SCL_INTER, "scl_inter", 1, 116, 4, 184, 8)                                                         \
+    FIELD(XYZT_UNITS, "xyzt_units", 1, 123, 1, 500, 4)                                                       \
+    FIELD(GLMAX, "glmax", 1, 140, 4, 0, 0)                                                                   \
+    FIELD(GLMIN, "glmin", 1, 144, 4, 0, 0)                                                                   \
+    FIELD(QFORM_CODE, "qform_code", 1, 252, 2, 344, 4)                                                       \
+    FIELD(SFORM_CODE, "sform_code", 1, 254, 2, 348, 4)                                                       \
+    FIELD(QUATERN, "quatern", 3, 256, 4, 352, 8)                                                             \
+    FIELD(QOFFSET, "qoffset", 3, 268, 4, 376, 8)                                                             \
+    FIELD(SROW, "srow", 12, 280, 4, 400, 8)                                                                  \
+    FIELD(MAGIC, "magic", 4, 344, 1, 4, 1)
+
 enum nifti_field {
-    DIM_INFO,
-    INTENT_CODE,
-    INTENT_NAME,
-    SLICE_CODE,
-    SLICE_DURATION,
-    TOFFSET,
-    CAL_MAX,
-    CAL_MIN,
-    DESCRIP,
-    AUX_FILE,
-    OWN_FIELDS,
-    SIZEOF_HDR = OWN_FIELDS,
-    EXTENTS,
-    SESSION_ERROR,
-    DIM,
-    INTENT_P,
-    DATATYPE,
-    BITPIX,
-    SLICE_START,
-    SLICE_END,
-    PIXDIM,
-    VOX_OFFSET,
-    SCL_SLOPE,
-    SCL_INTER,
-    XYZT_UNITS,
-    GLMAX,
-    GLMIN,
-    QFORM_CODE,
-    SFORM_CODE,
-    QUATERN,
-    QOFFSET,
-    SROW,
-    MAGIC,
-    FIELDS
+#define FIELD(field, name, count, at1, width1, at2, width2) field,
+    NIFTI_FIELDS
+#undef FIELD
+        FIELDS
 };
+enum { OWN_FIELDS = AUX_FILE + 1 };
 
 enum { NIFTI_1, NIFTI_2, VERSIONS };
 
-/* Where each version has a field, of so many numbers or letters of such a width; of width 0: not at all. */
 static const struct layout {
     const char *name;
     unsigned count;
@@ -76,38 +81,9 @@ static const struct layout {
         unsigned at, width;
     } in[VERSIONS];
 } layouts[FIELDS] = {
-    [DIM_INFO] = {"dim_info", 1, {{39, 1}, {524, 1}}},
-    [INTENT_CODE] = {"intent_code", 1, {{68, 2}, {504, 4}}},
-    [INTENT_NAME] = {"intent_name", 16, {{328, 1}, {508, 1}}},
-    [SLICE_CODE] = {"slice_code", 1, {{122, 1}, {496, 4}}},
-    [SLICE_DURATION] = {"slice_duration", 1, {{132, 4}, {208, 8}}},
-    [TOFFSET] = {"toffset", 1, {{136, 4}, {216, 8}}},
-    [CAL_MAX] = {"cal_max", 1, {{124, 4}, {192, 8}}},
-    [CAL_MIN] = {"cal_min", 1, {{128, 4}, {200, 8}}},
-    [DESCRIP] = {"descrip", 80, {{148, 1}, {240, 1}}},
-    [AUX_FILE] = {"aux_file", 24, {{228, 1}, {320, 1}}},
-    [SIZEOF_HDR] = {"sizeof_hdr", 1, {{0, 4}, {0, 4}}},
-    [EXTENTS] = {"extents", 1, {{32, 4}, {0, 0}}},
-    [SESSION_ERROR] = {"session_error", 1, {{36, 2}, {0, 0}}},
-    [DIM] = {"dim", 8, {{40, 2}, {16, 8}}},
-    [INTENT_P] = {"intent_p", 3, {{56, 4}, {80, 8}}},
-    [DATATYPE] = {"datatype", 1, {{70, 2}, {12, 2}}},
-    [BITPIX] = {"bitpix", 1, {{72, 2}, {14, 2}}},
-    [SLICE_START] = {"slice_start", 1, {{74, 2}, {224, 8}}},
-    [SLICE_END] = {"slice_end", 1, {{120, 2}, {232, 8}}},
-    [PIXDIM] = {"pixdim", 8, {{76, 4}, {104, 8}}},
-    [VOX_OFFSET] = {"vox_offset", 1, {{108, 4}, {168, 8}}},
-    [SCL_SLOPE] = {"scl_slope", 1, {{112, 4}, {176, 8}}},
-    [SCL_INTER] = {"scl_inter", 1, {{116, 4}, {184, 8}}},
-    [XYZT_UNITS] = {"xyzt_units", 1, {{123, 1}, {500, 4}}},
-    [GLMAX] = {"glmax", 1, {{140, 4}, {0, 0}}},
-    [GLMIN] = {"glmin", 1, {{144, 4}, {0, 0}}},
-    [QFORM_CODE] = {"qform_code", 1, {{252, 2}, {344, 4}}},
-    [SFORM_CODE] = {"sform_code", 1, {{254, 2}, {348, 4}}},
-    [QUATERN] = {"quatern", 3, {{256, 4}, {352, 8}}},
-    [QOFFSET] = {"qoffset", 3, {{268, 4}, {376, 8}}},
-    [SROW] = {"srow", 12, {{280, 4}, {400, 8}}},
-    [MAGIC] = {"magic", 4, {{344, 1}, {4, 1}}},
+#define FIELD(field, name, count, at1, width1, at2, width2) {name, count, {{at1, width1}, {at2, width2}}},
+    NIFTI_FIELDS
+#undef FIELD
 };
 
 static const struct version {
@@ -216,11 +192,6 @@ static void swap_bytes(unsigned char *bytes, unsigned width)
 
 /* ---- reading ---- */
 
-static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
-{
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %s", field, reason);
-}
-
 static bool find_version(struct raw_header *raw)
 {
     for (raw->version = 0; raw->version < VERSIONS; raw->version++) {
@@ -258,15 +229,15 @@ static bool read_version(struct source *source, struct raw_header *raw, struct f
     if (!volume_read_header(source, raw->header, 4, fault))
         return false;
     if (!find_version(raw))
-        return refuse(source, "sizeof_hdr", "neither 348 nor 540", fault);
+        return source_refuse(source, fault, "sizeof_hdr: neither 348 nor 540");
     if (!volume_read_header(source, raw->header + 4, version_of(raw)->size - 4, fault))
         return false;
     if (has_any_magic(raw->version, raw->header))
         return true;
     if (source->format->data_suffix != NULL)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "an Analyze 7.5 file, which is not read: nib-convert converts it to NIfTI");
-    return refuse(source, "magic", "not that of a NIfTI file", fault);
+        return source_refuse(source, fault,
+                             "an Analyze 7.5 file, which is not read: nib-convert converts it to NIfTI");
+    return source_refuse(source, fault, "magic: not that of a NIfTI file");
 }
 
 static bool read_type(struct source *source, const struct raw_header *raw, unsigned *channels,
@@ -282,11 +253,10 @@ static bool read_type(struct source *source, const struct raw_header *raw, unsig
         source->header.alpha = datatype->channels == 4;
         *channels = datatype->channels;
         return bits == (int64_t)(8 * sample_size(datatype->type) * datatype->channels) ||
-               fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "bitpix: %lld for datatype %lld", (long long)bits, (long long)code);
+               source_refuse(source, fault, "bitpix: %lld for datatype %lld", (long long)bits,
+                             (long long)code);
     }
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                             "datatype: %lld is not supported", (long long)code);
+    return source_refuse(source, fault, "datatype: %lld is not supported", (long long)code);
 }
 
 /* Of lengths; times have other bits. */
@@ -305,13 +275,12 @@ static bool read_extents(struct source *source, const struct raw_header *raw, un
     double spacing[3];
 
     if (axes < 1 || axes > DIMS_MOST)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "dim: %lld axes",
-                                 (long long)axes);
+        return source_refuse(source, fault, "dim: %lld axes", (long long)axes);
     for (unsigned i = 0; i < axes; i++) {
         int64_t extent = whole(raw, DIM, i + 1);
         if (extent < 1)
-            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                     "dim: axis %u has an extent of %lld", i + 1, (long long)extent);
+            return source_refuse(source, fault, "dim: axis %u has an extent of %lld", i + 1,
+                                 (long long)extent);
         extents[i] = (uint64_t)extent;
     }
     for (unsigned i = 0; i < 3; i++)
@@ -446,7 +415,7 @@ static bool read_offset(const struct source *source, const struct raw_header *ra
     double value = raw->version == NIFTI_2 ? (double)whole(raw, VOX_OFFSET, 0) : real(raw, VOX_OFFSET, 0);
 
     if (!(value >= 0.0) || value > 0x1p62 || value != floor(value) || (value > 0.0 && value < (double)least))
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "vox_offset: %g", value);
+        return source_refuse(source, fault, "vox_offset: %g", value);
     *offset = value == 0.0 ? least : (uint64_t)value;
     return true;
 }
@@ -463,9 +432,8 @@ static bool check_extensions(const struct source *source, struct raw_header *raw
     for (; raw->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
         size = get_bits(raw->extension + at, 4, raw->endian);
         if (size < EXTENSION_UNIT / 2 || size > raw->extension_size - at)
-            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                     "extension: esize %llu, but %zu bytes are left for it",
-                                     (unsigned long long)size, raw->extension_size - at);
+            return source_refuse(source, fault, "extension: esize %llu, but %zu bytes are left for it",
+                                 (unsigned long long)size, raw->extension_size - at);
         if (swapped) {
             swap_bytes(raw->extension + at, 4);
             swap_bytes(raw->extension + at + 4, 4);
@@ -497,7 +465,8 @@ static bool keep(struct source *source, const struct raw_header *raw, uint64_t e
 
     if (extension_size > EXTENSIONS_MOST ||
         (byte_stream_most(((struct volume *)source->state)->stream, &most) && extension_size > most))
-        return refuse(source, "vox_offset", "the file ends before it, or it is more than 16 MiB away", fault);
+        return source_refuse(source, fault,
+                             "vox_offset: the file ends before it, or it is more than 16 MiB away");
     copy = copy_raw_header(source, raw, extension_size, fault);
     return copy != NULL && volume_read_header(source, copy->extension, copy->extension_size, fault) &&
            check_extensions(source, copy, false, fault);
@@ -518,7 +487,7 @@ static bool read_rest(struct source *source, unsigned char **bytes, size_t *coun
             return false;
         *count += got;
         if (*count > EXTENSIONS_MOST)
-            return refuse(source, "extension", "more than 16 MiB", fault);
+            return source_refuse(source, fault, "extension: more than 16 MiB");
     } while (got > 0);
     return true;
 }
@@ -598,7 +567,8 @@ static bool find_image(struct source *source, char *image, size_t size, struct f
     volume_follow_link(source, false);
     name = header_name(source);
     if (name[stem_length(name)] == '\0')
-        return refuse(source, "magic", "a header alone, whose name must end in .hdr to find its .img", fault);
+        return source_refuse(source, fault,
+                             "magic: a header alone, whose name must end in .hdr to find its .img");
     is_image(source, name, ends_with(name, ".gz"), image, size); /* the one that is missed */
     return true;
 }
@@ -635,9 +605,8 @@ static bool check_intent(const struct source *source, const struct raw_header *r
     int64_t code = whole(raw, INTENT_CODE, 0);
 
     return code < CIFTI_FIRST || code > CIFTI_LAST ||
-           fault_raise_about(
-               fault, STATUS_INPUT, file_in_name(source->file),
-               "a CIFTI file, which is not read: wb_command -cifti-convert -to-nifti converts it");
+           source_refuse(source, fault,
+                         "a CIFTI file, which is not read: wb_command -cifti-convert -to-nifti converts it");
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
@@ -677,13 +646,6 @@ static void list_fields(const struct raw_header *raw, unsigned from, unsigned en
         if (!is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
             dropped_fields_add(dropped, size, layouts[i].name);
     }
-}
-
-/* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
-   where a small rest was rounded, or taken for 0. */
-static double rounding_of_turn(const struct raw_header *raw)
-{
-    return read_quaternion(raw).a < 0.01 ? 2e-3 : 5e-5;
 }
 
 /* Whether the transforms are the same, but for rounding and a thousandth of a sample. */
@@ -727,7 +689,9 @@ static void list_transforms(const struct source *source, const struct format *si
     bool keeps_place = sink->holds_geometry && source->header.geometry.known;
     struct place mapped = read_sform(raw), turned = read_qform(raw);
     struct place place = read_place(raw, raw->spacing);
-    double rounding = rounding_of_turn(raw);
+    /* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
+       where a small rest was rounded, or taken for 0. */
+    double rounding = read_quaternion(raw).a < 0.01 ? 2e-3 : 5e-5;
 
     list_transform(&mapped,
                    keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(raw, mapped, axes),
@@ -866,14 +830,6 @@ static void move_transforms(const struct sink *sink, struct raw_header *raw)
     }
 }
 
-/* The times at which slices were taken are told by their numbers, which are others now. */
-static void forget_slices(struct raw_header *raw)
-{
-    put_whole(raw, SLICE_START, 0, 0);
-    put_whole(raw, SLICE_END, 0, 0);
-    put_whole(raw, SLICE_CODE, 0, 0);
-}
-
 /* One volume has three axes; the first axis of a series is time. */
 static void put_choice(const struct header_choice *choice, struct raw_header *raw)
 {
@@ -898,8 +854,12 @@ static void put_region(const struct sink *sink, struct raw_header *raw)
         put_whole(raw, DIM, i + 1, extents[i]);
     }
     move_transforms(sink, raw);
-    if (cut)
-        forget_slices(raw);
+    /* The times at which slices were taken are told by their numbers, which are others now. */
+    if (cut) {
+        put_whole(raw, SLICE_START, 0, 0);
+        put_whole(raw, SLICE_END, 0, 0);
+        put_whole(raw, SLICE_CODE, 0, 0);
+    }
     if (sink->header.choice.count > 0)
         put_choice(&sink->header.choice, raw);
 }

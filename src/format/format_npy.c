@@ -38,11 +38,6 @@ static bool sniff(const unsigned char *start, size_t size)
     return size >= sizeof magic - 1 && memcmp(start, magic, sizeof magic - 1) == 0;
 }
 
-static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
-{
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %s", field, reason);
-}
-
 /* The size of the dictionary, which follows. */
 static bool read_length(struct source *source, size_t *size, struct fault *fault)
 {
@@ -52,14 +47,14 @@ static bool read_length(struct source *source, size_t *size, struct fault *fault
     if (!done)
         return false;
     if (memcmp(start, magic, sizeof magic - 1) != 0)
-        return refuse(source, "magic", "not that of a NumPy file", fault);
+        return source_refuse(source, fault, "magic: not that of a NumPy file");
     if (start[6] < 1 || start[6] > 3 || start[7] != 0)
-        return refuse(source, "version", "not 1.0, 2.0 or 3.0", fault);
+        return source_refuse(source, fault, "version: not 1.0, 2.0 or 3.0");
     if (!volume_read_header(source, length, start[6] == 1 ? 2 : 4, fault))
         return false;
     *size = (size_t)length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
     return (*size > 0 && *size <= DICTIONARY_MOST) ||
-           refuse(source, "header length", "0, or over 64 KiB", fault);
+           source_refuse(source, fault, "header length: 0, or over 64 KiB");
 }
 
 /* A cursor in "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 5), }". */
@@ -170,12 +165,13 @@ static bool read_entry(const struct source *source, struct cursor *cursor, struc
     char key[32];
 
     if (!read_quoted(cursor, key, sizeof key) || !take(cursor, ":"))
-        return refuse(source, "header", "not a dictionary", fault);
+        return source_refuse(source, fault, "header: not a dictionary");
     for (size_t i = 0; i < ENTRIES; i++) {
         if (strcmp(key, entries[i].key) == 0)
-            return entries[i].read(cursor, dictionary) || refuse(source, key, "not supported", fault);
+            return entries[i].read(cursor, dictionary) ||
+                   source_refuse(source, fault, "%s: not supported", key);
     }
-    return refuse(source, key, "an unknown key", fault);
+    return source_refuse(source, fault, "%s: an unknown key", key);
 }
 
 static bool read_dictionary(const struct source *source, const char *text, struct dictionary *dictionary,
@@ -189,14 +185,14 @@ static bool read_dictionary(const struct source *source, const char *text, struc
             return false;
         more = take(&cursor, ",") && !take(&cursor, "}");
         if (!more && cursor.at[-1] != '}' && !take(&cursor, "}"))
-            return refuse(source, "header", "not a dictionary", fault);
+            return source_refuse(source, fault, "header: not a dictionary");
     }
     skip_space(&cursor);
     if (*cursor.at != '\0')
-        return refuse(source, "header", "not a dictionary alone", fault);
-    return (dictionary->has_type || refuse(source, "descr", "missing", fault)) &&
-           (dictionary->has_order || refuse(source, "fortran_order", "missing", fault)) &&
-           (dictionary->has_shape || refuse(source, "shape", "missing", fault));
+        return source_refuse(source, fault, "header: not a dictionary alone");
+    return (dictionary->has_type || source_refuse(source, fault, "descr: missing")) &&
+           (dictionary->has_order || source_refuse(source, fault, "fortran_order: missing")) &&
+           (dictionary->has_shape || source_refuse(source, fault, "shape: missing"));
 }
 
 /* The extents before the last three, and the number of all axes, for an output that is a NumPy file, too. */
@@ -237,7 +233,7 @@ static bool parse(struct source *source, char *text, size_t size, struct fault *
     if (!volume_read_header(source, text, size, fault))
         return false;
     if (memchr(text, '\0', size) != NULL)
-        return refuse(source, "header", "a byte 0 in it", fault);
+        return source_refuse(source, fault, "header: a byte 0 in it");
     if (!read_dictionary(source, text, &dictionary, fault))
         return false;
     source->header.type = dictionary.type;

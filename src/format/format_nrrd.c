@@ -94,19 +94,13 @@ static bool check_magic(const struct text_header *fields, struct fault *fault)
     return true;
 }
 
-static bool is_key_value(const char *line)
-{
-    const char *pair = strstr(line, ":="), *field = strstr(line, ": ");
-
-    return pair != NULL && (field == NULL || pair < field);
-}
-
 /* Comments and key/value pairs are kept, but mean nothing here. */
 static bool take_line(struct text_header *fields, struct fault *fault)
 {
     const char *line = fields->items[fields->count - 1].line;
+    const char *pair = strstr(line, ":="), *field = strstr(line, ": ");
 
-    if (line[0] == '#' || is_key_value(line))
+    if (line[0] == '#' || (pair != NULL && (field == NULL || pair < field)))
         return true;
     if (!text_header_split_last(fields, ":", fault))
         return false;
@@ -359,14 +353,6 @@ static bool unite_spacings(const struct text_header *fields, struct axes *axes, 
     return true;
 }
 
-static bool read_distances(const struct text_header *fields, struct axes *axes, struct fault *fault)
-{
-    for (size_t i = 0; i < axes->count; i++)
-        axes->spacings[i] = axes->lengths[i] = NAN;
-    return read_spacings(fields, axes, fault) && read_directions(fields, axes, fault) &&
-           unite_spacings(fields, axes, fault);
-}
-
 /* It has as many parts as each direction has. */
 static bool read_origin(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
@@ -391,8 +377,12 @@ static bool read_axes(struct source *source, struct fault *fault)
     struct axes *axes = mem_zeroed(1, sizeof *axes, "a header", fault);
 
     ((struct volume *)source->state)->parsed = axes;
-    return axes != NULL && read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
-           read_distances(fields, axes, fault) && read_origin(fields, axes, fault);
+    if (axes == NULL || !read_sizes(fields, axes, fault) || !read_kinds(fields, axes, fault))
+        return false;
+    for (size_t i = 0; i < axes->count; i++)
+        axes->spacings[i] = axes->lengths[i] = NAN;
+    return read_spacings(fields, axes, fault) && read_directions(fields, axes, fault) &&
+           unite_spacings(fields, axes, fault) && read_origin(fields, axes, fault);
 }
 
 /* Spaces that other formats know as well; those with time have it as the fourth dimension. */
@@ -406,11 +396,6 @@ static const struct space {
 };
 enum { SPACES = sizeof spaces / sizeof *spaces };
 
-static bool is_in_space(const struct vector *vector)
-{
-    return vector->count == 3 || (vector->count == 4 && vector->parts[3] == 0.0);
-}
-
 /* Where the grid is in a space of three dimensions: the vectors along its axes. False if it does not say. */
 static bool find_place(const struct axes *axes, double origin[3], double vectors[3][3])
 {
@@ -420,7 +405,7 @@ static bool find_place(const struct axes *axes, double origin[3], double vectors
     memcpy(origin, axes->origin.parts, 3 * sizeof *origin);
     for (size_t i = 0; i < 3; i++) {
         const struct vector *direction = &axes->directions[axes->first + i];
-        if (!is_in_space(direction))
+        if (direction->count != 3 && !(direction->count == 4 && direction->parts[3] == 0.0))
             return false;
         memcpy(vectors[i], direction->parts, 3 * sizeof *origin);
     }
@@ -459,30 +444,26 @@ static const struct unit *unit_of_each(const char *value, size_t first, size_t c
     return unit;
 }
 
-/* That of the space, or else of its axes. */
-static const struct unit *find_unit(const struct text_header *fields, size_t first)
-{
-    const char *space = text_header_find(fields, "space units"), *axes = text_header_find(fields, "units");
-
-    return space != NULL ? unit_of_each(space, 0, 3) : axes != NULL ? unit_of_each(axes, first, 3) : NULL;
-}
-
 static bool set_axes(struct source *source, struct fault *fault)
 {
     const struct axes *axes = ((const struct volume *)source->state)->parsed;
+    const char *space = text_header_find(fields_of(source), "space units"),
+               *units = text_header_find(fields_of(source), "units");
+    const struct unit *unit;
     size_t first = axes->first;
 
     for (size_t i = 1; i < axes->count; i++) {
         if (axes->is_channel[i] && axes->sizes[i] > 1)
-            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                     "kinds: axis %zu holds channels, but only the first axis may", i + 1);
+            return source_refuse(source, fault, "kinds: axis %zu holds channels, but only the first axis may",
+                                 i + 1);
     }
     source->header.alpha = axes->has_alpha;
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
     source->header.geometry = find_geometry(fields_of(source), axes);
     if (source->header.geometry.known)
         geometry_orientation(&source->header.geometry, source->header.orientation);
-    source->header.millimetres = unit_millimetres(find_unit(fields_of(source), first));
+    unit = space != NULL ? unit_of_each(space, 0, 3) : units != NULL ? unit_of_each(units, first, 3) : NULL;
+    source->header.millimetres = unit_millimetres(unit);
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
                               first ? axes->sizes[0] : 1, fault);
 }
@@ -517,9 +498,9 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 
     if (value != NULL)
         return volume_name_files(source, value, fault);
-    return attached || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                         "header: the file ends before an empty line, which ends a "
-                                         "header");
+    return attached || source_refuse(source, fault,
+                                     "header: the file ends before an empty line, which ends a "
+                                     "header");
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
@@ -548,15 +529,6 @@ static bool keeps_kinds(const struct source *source, const struct format *sink)
            (holds_colours && text_header_is_one_of(colour_kinds, kind, length));
 }
 
-static bool is_reversed(const struct axes *axes)
-{
-    bool reversed = false;
-
-    for (size_t i = axes->first; i < axes->count; i++)
-        reversed = reversed || axes->spacings[i] < 0.0;
-    return reversed;
-}
-
 /* Without directions nobody knows where in space a region begins. */
 static void list_outdated(const struct source *source, const struct header *written, char *dropped,
                           size_t size)
@@ -576,7 +548,8 @@ static void list_dropped(const struct source *source, const struct format *sink,
     const struct axes *axes = volume->parsed;
     double origin[3], vectors[3][3];
     bool keeps_position = (sink->holds_geometry && source->header.geometry.known) ||
-                          (find_place(axes, origin, vectors) && geometry_is_plain(origin, vectors));
+                          (find_place(axes, origin, vectors) && geometry_is_plain(origin, vectors)),
+         reversed = false;
 
     if (sink->family == source->format->family) {
         list_outdated(source, written, dropped, size);
@@ -589,7 +562,9 @@ static void list_dropped(const struct source *source, const struct format *sink,
         dropped_fields_add(dropped, size, "space origin[3]");
     if (!keeps_kinds(source, sink))
         dropped_fields_add(dropped, size, "kinds");
-    if (is_reversed(axes))
+    for (size_t i = axes->first; i < axes->count && !reversed; i++)
+        reversed = axes->spacings[i] < 0.0;
+    if (reversed)
         dropped_fields_add(dropped, size, "spacings");
     if (source->header.volumes == 1)
         return;

@@ -224,13 +224,12 @@ static bool refuse_length(const struct source *source, const struct source_reque
         snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes", grid_samples(grid));
     if (request->skip > 0)
         snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                             "length: %llu byte%s%s, but %s %s%s%s%s", (unsigned long long)bytes,
-                             number_plural(bytes), skipped, extents, needed,
-                             fits            ? " (fits: "
-                             : hint.used > 0 ? " ("
-                                             : "",
-                             hint.text, hint.used > 0 ? ")" : "");
+    return source_refuse(source, fault, "length: %llu byte%s%s, but %s %s%s%s%s", (unsigned long long)bytes,
+                         number_plural(bytes), skipped, extents, needed,
+                         fits            ? " (fits: "
+                         : hint.used > 0 ? " ("
+                                         : "",
+                         hint.text, hint.used > 0 ? ")" : "");
 }
 
 /* What to give where the samples are of another type of that size. */

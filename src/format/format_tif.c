@@ -53,10 +53,10 @@ static bool check_start(struct source *source, struct fault *fault)
     if (!file_in_peek(source->file, start, sizeof start, &got, fault))
         return false;
     return is_tiff(start, got) ||
-           fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "magic: %s",
-                             got >= 2 && start[0] == 0x1f && start[1] == 0x8b
-                                 ? "a TIFF file compressed by gzip as a whole, which is not supported"
-                                 : "not that of a TIFF file");
+           source_refuse(source, fault, "magic: %s",
+                         got >= 2 && start[0] == 0x1f && start[1] == 0x8b
+                             ? "a TIFF file compressed by gzip as a whole, which is not supported"
+                             : "not that of a TIFF file");
 }
 
 static void set_distance(double *spacing, double distance)
@@ -163,8 +163,7 @@ static bool read_piece(struct source *source, uint64_t place, unsigned char *sam
 
     if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
         return false;
-    return got == bytes || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                             "length: the file became shorter");
+    return got == bytes || source_refuse(source, fault, "length: the file became shorter");
 }
 
 static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)

@@ -17,12 +17,6 @@
 
 /* ---- headers ---- */
 
-/* Raw samples are what they are. */
-static bool may_be_gzip(const struct format *format)
-{
-    return format->title != NULL || format->compressed;
-}
-
 static bool begin(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct volume *volume = mem_zeroed(1, sizeof *volume, "a header", fault);
@@ -36,9 +30,11 @@ static bool begin(struct source *source, const struct source_request *request, s
     volume->threads = request->threads;
     text_header_begin(&volume->fields, file_in_name(source->file));
     source->header.grid = grid_make(3, 0, 0, 0);
-    if (!byte_stream_open(&volume->stream, source->file, request->threads, fault) ||
-        !may_be_gzip(source->format))
-        return volume->stream != NULL;
+    if (!byte_stream_open(&volume->stream, source->file, request->threads, fault))
+        return false;
+    /* Raw samples are what they are. */
+    if (source->format->title == NULL && !source->format->compressed)
+        return true;
     return byte_stream_peek(volume->stream, start, sizeof start, &got, fault) &&
            (!byte_stream_is_gzip(start, got) ||
             byte_stream_decode(&volume->stream, CODING_GZIP, SAMPLE_U8, fault));
@@ -51,8 +47,7 @@ bool volume_read_header(struct source *source, void *bytes, size_t size, struct 
 
     if (!byte_stream_read(volume->stream, bytes, size, &got, fault))
         return false;
-    return got == size || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                            "header: the file ends within it");
+    return got == size || source_refuse(source, fault, "header: the file ends within it");
 }
 
 static bool refuse_extents(const struct source *source, const char *field, const uint64_t *extents,
@@ -63,8 +58,7 @@ static bool refuse_extents(const struct source *source, const char *field, const
     for (size_t i = 0, used = 0; i < count && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu", i == 0 ? "" : " ",
                                  (unsigned long long)extents[i]);
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %.128s: %s", field, text,
-                             reason);
+    return source_refuse(source, fault, "%s: %.128s: %s", field, text, reason);
 }
 
 /* Each extent is at least 1, and the bytes of all samples can be counted. */
@@ -141,9 +135,8 @@ static bool set_pattern(struct source *source, const char *pattern, long long fi
     struct volume_files *files = &((struct volume *)source->state)->files;
 
     if (!pattern_is(pattern) || !is_range(first, last, step))
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: %.64s: not a pattern with a valid range of numbers", files->field,
-                                 pattern);
+        return source_refuse(source, fault, "%s: %.64s: not a pattern with a valid range of numbers",
+                             files->field, pattern);
     files->pattern = mem_text(pattern, fault);
     files->first = first;
     files->step = step;
@@ -232,8 +225,7 @@ static bool refuse_file(const struct source *source, const char *name, const cha
 {
     const struct volume *volume = source->state;
 
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %.256s: %s",
-                             volume->files.field, name, reason);
+    return source_refuse(source, fault, "%s: %.256s: %s", volume->files.field, name, reason);
 }
 
 /* Whether a path, links followed, leads into the folder of the header or one below it. */
@@ -479,17 +471,6 @@ static bool check_files(struct source *source, struct fault *fault)
     return true;
 }
 
-/* It is opened once, since it may be a pipe. */
-static bool begin_only_file(struct source *source, struct fault *fault)
-{
-    const struct volume *volume = source->state;
-    bool begun = begin_file(source, fault);
-
-    if (begun)
-        source->awaited = volume->file;
-    return begun;
-}
-
 static bool share_among_files(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -497,12 +478,15 @@ static bool share_among_files(struct source *source, struct fault *fault)
     size_t count = volume->files.count;
 
     if (count > rows || rows % count != 0)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: %zu files for %llu row%s of samples", volume->files.field, count,
-                                 (unsigned long long)rows, number_plural(rows));
+        return source_refuse(source, fault, "%s: %zu files for %llu row%s of samples", volume->files.field,
+                             count, (unsigned long long)rows, number_plural(rows));
     volume->file_bytes /= count;
-    return count == 1 ? begin_only_file(source, fault)
-                      : check_files(source, fault) && begin_file(source, fault);
+    /* One file is opened once, since it may be a pipe. */
+    if ((count > 1 && !check_files(source, fault)) || !begin_file(source, fault))
+        return false;
+    if (count == 1)
+        source->awaited = volume->file;
+    return true;
 }
 
 static bool begin_turn(struct source *source, struct fault *fault)
@@ -515,9 +499,9 @@ static bool begin_turn(struct source *source, struct fault *fault)
     if (!volume->reversed)
         return true;
     if (source->header.volumes > 1)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%zu volumes whose fastest axis counts them: such a series is not supported",
-                                 source->header.volumes);
+        return source_refuse(source, fault,
+                             "%zu volumes whose fastest axis counts them: such a series is not supported",
+                             source->header.volumes);
     source->held_bytes = grid_samples(grid) * sample_size(source->header.type);
     source->random = false;
     if (!transpose_create(&volume->transpose, &shape, fault))
@@ -642,20 +626,15 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
-static const struct file_in *samples_file(const struct source *source)
-{
-    const struct volume *volume = source->state;
-
-    return volume->file != NULL ? volume->file : source->file;
-}
-
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
     const struct header *header = &source->header;
+    const struct volume *volume = source->state;
+    const struct file_in *file = volume->file != NULL ? volume->file : source->file;
     size_t plane = header_plane_bytes(header), bytes = planes * plane, got;
     uint64_t before = (uint64_t)header->choice.volume * grid_planes(&header->grid);
 
-    if (!file_in_read_at(samples_file(source), (before + first) * plane, samples, bytes, &got, fault))
+    if (!file_in_read_at(file, (before + first) * plane, samples, bytes, &got, fault))
         return false;
     return got == bytes || refuse_short(source, fault);
 }
@@ -694,25 +673,19 @@ void volume_close(struct source *source)
     source->state = NULL;
 }
 
-static bool is_same_file(const char *path, const char *other)
-{
-    struct stat info, other_info;
-
-    return stat(path, &info) == 0 && stat(other, &other_info) == 0 && info.st_dev == other_info.st_dev &&
-           info.st_ino == other_info.st_ino;
-}
-
 /* Whether samples come from there beside the header. */
 static bool names_file(const struct source *source, const char *path)
 {
     const struct volume_files *files = &((const struct volume *)source->state)->files;
     char expanded[PATTERN_NAME_MOST];
+    struct stat info, own_info;
     bool named = false;
 
     for (size_t i = 0; i < files->count && !named; i++) {
         struct fault fault;
         char *own = path_of(source, name_of(files, i, expanded), &fault);
-        named = own == NULL || is_same_file(own, path);
+        named = own == NULL || (stat(own, &own_info) == 0 && stat(path, &info) == 0 &&
+                                own_info.st_dev == info.st_dev && own_info.st_ino == info.st_ino);
         mem_free(own);
     }
     return named;
