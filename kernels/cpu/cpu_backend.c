@@ -1,10 +1,7 @@
 /* The CPU backend: which function serves what the seam asks. */
 #include "kernels/backend.h"
 
-#include "cpu_device.h"
-#include "cpu_planes.h"
-#include "cpu_routine.h"
-#include "cpu_sums.h"
+#include "cpu_seam.h"
 
 const struct backend backend_cpu = {
     .name = "cpu",

@@ -46,7 +46,7 @@ static void chain_any(const struct chain *chain, size_t shift, size_t count, rea
 
 /* The same for a length that the compiler knows. */
 ISA_INLINE void chain_fixed(size_t taps, const struct chain *chain, size_t pitch, size_t rows, size_t count,
-                            real *out, struct pump *pump)
+                            real *out, struct write_behind *behind)
 {
     vector weights[MOST_FIXED_TAPS];
     const real *bases[MOST_FIXED_TAPS];
@@ -64,18 +64,18 @@ ISA_INLINE void chain_fixed(size_t taps, const struct chain *chain, size_t pitch
                 sum = vector_fma(weights[k], vector_load(bases[k] + x), sum);
             vector_store(out + x, sum);
         }
-        pump_once(pump);
+        write_behind_once(behind);
     }
 }
 
 /* `rows` rows of `count` samples, a multiple of LANES, at a distance of pitch. */
 static void chain_rows(const struct chain *chain, size_t pitch, size_t rows, size_t count, real *out,
-                       struct pump *pump)
+                       struct write_behind *behind)
 {
     switch (chain->taps) {
 #define FIXED(taps)                                                                                          \
     case taps:                                                                                               \
-        chain_fixed(taps, chain, pitch, rows, count, out, pump);                                             \
+        chain_fixed(taps, chain, pitch, rows, count, out, behind);                                           \
         break;
         FIXED(1)
         FIXED(2)
@@ -94,7 +94,7 @@ static void chain_rows(const struct chain *chain, size_t pitch, size_t rows, siz
     default:
         for (size_t row = 0; row < rows; row++) {
             chain_any(chain, row * pitch, count, out);
-            pump_once(pump);
+            write_behind_once(behind);
         }
     }
 }

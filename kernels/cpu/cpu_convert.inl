@@ -1,6 +1,62 @@
 /* Planes of a file into those of a field and back: transfer curve, alpha, ranges, and what becomes of
  * samples. */
 
+/* ---- what becomes of samples, counted by threads side by side ---- */
+
+struct counters {
+    atomic_uint_least64_t strays, nans, below, above;
+};
+
+static void add_to_counters(struct counters *counters, const struct outcomes *outcomes)
+{
+    atomic_fetch_add(&counters->strays, outcomes->strays);
+    atomic_fetch_add(&counters->nans, outcomes->nans);
+    atomic_fetch_add(&counters->below, outcomes->below);
+    atomic_fetch_add(&counters->above, outcomes->above);
+}
+
+static void add_counters(struct outcomes *outcomes, struct counters *counters)
+{
+    outcomes->strays += atomic_load(&counters->strays);
+    outcomes->nans += atomic_load(&counters->nans);
+    outcomes->below += atomic_load(&counters->below);
+    outcomes->above += atomic_load(&counters->above);
+}
+
+/* The ranks of extremes; 0 where there is none yet. The least has the greatest complement. */
+struct peaks {
+    atomic_uint_least64_t least, greatest;
+};
+
+static void raise_peak(atomic_uint_least64_t *peak, uint64_t rank)
+{
+    uint_least64_t seen = atomic_load(peak);
+
+    while (seen < rank && !atomic_compare_exchange_weak(peak, &seen, rank))
+        ;
+}
+
+static void add_to_peaks(struct peaks *peaks, double least, double greatest)
+{
+    raise_peak(&peaks->least, ~arith_rank_f64(least));
+    raise_peak(&peaks->greatest, arith_rank_f64(greatest));
+}
+
+static void add_peaks(struct extremes *extremes, struct peaks *peaks)
+{
+    double least, greatest;
+
+    if (atomic_load(&peaks->greatest) == 0)
+        return;
+    least = arith_ranked_f64(~atomic_load(&peaks->least));
+    greatest = arith_ranked_f64(atomic_load(&peaks->greatest));
+    extremes->least = extremes->any && extremes->least < least ? extremes->least : least;
+    extremes->greatest = extremes->any && extremes->greatest > greatest ? extremes->greatest : greatest;
+    extremes->any = true;
+}
+
+/* ---- rows ---- */
+
 /* Among samples as the file has them: what is finite there may be infinite in the work type. No block has
    more of them than a counter as wide as a sample holds. */
 #define DEFINE_COUNT_STRAYS(type, bits, infinity)                                                            \
@@ -226,13 +282,13 @@ static void load_rows(void *context, struct range rows, unsigned member)
 }
 
 static void load_planes(struct field *field, const struct encoding *encoding, const void *samples,
-                        struct range planes, struct range counted, const struct cpu_crew *crew,
+                        struct range planes, struct range counted, const struct cpu_threads *threads,
                         struct outcomes *outcomes)
 {
     struct transit transit = transit_of(field, encoding, samples, planes);
 
     transit.counted = counted;
-    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, load_rows, &transit);
+    cpu_threads_share_evenly(threads, planes.count * field->shape.rows, load_rows, &transit);
     add_counters(outcomes, &transit.counters);
 }
 
@@ -250,11 +306,11 @@ static void store_rows(void *context, struct range rows, unsigned member)
 }
 
 static void store_planes(const struct field *field, const struct encoding *encoding, void *samples,
-                         struct range planes, const struct cpu_crew *crew, struct outcomes *outcomes)
+                         struct range planes, const struct cpu_threads *threads, struct outcomes *outcomes)
 {
     struct transit transit = transit_of(field, encoding, samples, planes);
 
-    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, store_rows, &transit);
+    cpu_threads_share_evenly(threads, planes.count * field->shape.rows, store_rows, &transit);
     add_counters(outcomes, &transit.counters);
 }
 
@@ -312,10 +368,10 @@ static void measure_rows(void *context, struct range rows, unsigned member)
 }
 
 static void measure_planes(const struct field *field, const struct encoding *encoding, struct range planes,
-                           const struct cpu_crew *crew, struct extremes *extremes)
+                           const struct cpu_threads *threads, struct extremes *extremes)
 {
     struct measuring measuring = {.field = field, .encoding = encoding, .first_plane = planes.first};
 
-    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, measure_rows, &measuring);
+    cpu_threads_share_evenly(threads, planes.count * field->shape.rows, measure_rows, &measuring);
     add_peaks(extremes, &measuring.peaks);
 }

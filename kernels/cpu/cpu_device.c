@@ -1,14 +1,17 @@
-/* The CPU as a device. */
+/* The CPU as a device: kernels built for its instruction set, threads, and its stopwatch. */
 #include "cpu_device.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "cpu_seam.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,6 +39,109 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 
 /* Of multiply-adds: so long that waking threads does not show. */
 #define MULTIPLYING_SECONDS 0.02
+
+/* ---- the builds of the kernels ---- */
+
+static bool always(void)
+{
+    return true;
+}
+
+/* What the levels of x86-64 add and the kernels use; no compiler names the levels themselves in this call
+   everywhere. */
+#ifdef HAVE_CPU_V3
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+#ifdef HAVE_CPU_V4
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* The kernels of each work type, built for an instruction set; the fastest last. */
+static const struct candidate {
+    struct cpu_build build;
+    bool (*runs_here)(void);
+} builds[] = {
+#define BUILD(isa, runs_here)                                                                                \
+    {{#isa, {[WORK_F32] = &cpu_kernels_##isa##_f32, [WORK_F64] = &cpu_kernels_##isa##_f64}}, runs_here},
+    BUILD(baseline, always)
+#ifdef HAVE_CPU_V3
+        BUILD(v3, has_v3)
+#endif
+#ifdef HAVE_CPU_V4
+            BUILD(v4, has_v4)
+#endif
+#undef BUILD
+};
+
+#define BUILDS (sizeof builds / sizeof *builds)
+
+static const struct cpu_build *fastest_build(void)
+{
+    size_t i = BUILDS - 1;
+
+    while (!builds[i].runs_here())
+        i--;
+    return &builds[i].build;
+}
+
+/* "baseline, v3 and v4": the builds that run here. */
+static void name_builds(char *text, size_t size)
+{
+    const char *names[BUILDS];
+    size_t count = 0, length = 0;
+
+    for (size_t i = 0; i < BUILDS; i++) {
+        if (builds[i].runs_here())
+            names[count++] = builds[i].build.name;
+    }
+    for (size_t i = 0; i < count && length < size; i++) {
+        const char *before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        length += (size_t)snprintf(text + length, size - length, "%s%s", before, names[i]);
+    }
+}
+
+/* VOXFILT_ISA lets tests compare the builds on one machine. */
+static const char *wanted_build(void)
+{
+    return getenv("VOXFILT_ISA");
+}
+
+/* The fastest that runs here, or the one that VOXFILT_ISA names; NULL where that does not run. */
+static const struct cpu_build *build_here(void)
+{
+    const char *wanted = wanted_build();
+
+    if (wanted == NULL)
+        return fastest_build();
+    for (size_t i = 0; i < BUILDS; i++) {
+        if (strcmp(wanted, builds[i].build.name) == 0 && builds[i].runs_here())
+            return &builds[i].build;
+    }
+    return NULL;
+}
+
+static bool choose_build(const struct cpu_build **build, struct fault *fault)
+{
+    char names[64] = "";
+
+    *build = build_here();
+    if (*build != NULL)
+        return true;
+    name_builds(names, sizeof names);
+    return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s",
+                       wanted_build(), names);
+}
+
+/* ---- the device ---- */
 
 unsigned cpu_device_count(void)
 {
@@ -89,12 +195,12 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
         return false;
     *result = device;
     if (request->plain) {
-        device->build = cpu_build_plain();
+        device->build = &builds[0].build;
         device->threads = 1;
         return true;
     }
     device->asked = request->threads > 0;
-    if (!count_threads(request, &device->threads, fault) || !cpu_build_choose(&device->build, fault) ||
+    if (!count_threads(request, &device->threads, fault) || !choose_build(&device->build, fault) ||
         !pool_create(&device->pool, (unsigned)device->threads - 1, POOL_FULL_STACKS, fault)) {
         cpu_device_close(device);
         *result = NULL;
@@ -105,7 +211,7 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
 
 bool cpu_device_describe(int index, char *text, size_t size)
 {
-    const struct cpu_build *build = cpu_build_here();
+    const struct cpu_build *build = build_here();
     size_t count = thread_processors();
 
     (void)index;
@@ -186,12 +292,12 @@ void cpu_device_advise_large_pages(void *memory, size_t bytes)
 #endif
 }
 
-struct cpu_crew cpu_device_crew(const struct device *device, size_t samples)
+struct cpu_threads cpu_device_threads(const struct device *device, size_t samples)
 {
     size_t worth = samples / SAMPLES_A_THREAD + 1;
     bool fewer = !device->asked && worth < (size_t)device->threads;
 
-    return (struct cpu_crew){device->pool, fewer ? (unsigned)worth : (unsigned)device->threads};
+    return (struct cpu_threads){device->pool, fewer ? (unsigned)worth : (unsigned)device->threads};
 }
 
 bool cpu_device_begin_span(struct device *device, struct fault *fault)
@@ -233,10 +339,10 @@ static void multiply_until_end(void *context, struct range turns, unsigned membe
 
 double cpu_device_multiply_adds(struct device *device, enum work_type work)
 {
-    const struct cpu_crew crew = {device->pool, (unsigned)device->threads};
+    const struct cpu_threads threads = {device->pool, (unsigned)device->threads};
     double start = clock_seconds();
     struct multiplying multiplying = {device->build->kernels[work], start + MULTIPLYING_SECONDS, 0};
 
-    cpu_crew_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
+    cpu_threads_share(&threads, threads.members, 1, multiply_until_end, &multiplying);
     return (double)atomic_load(&multiplying.count) / (clock_seconds() - start);
 }

@@ -3,7 +3,13 @@
 #define CPU_DEVICE_H
 
 #include "kernels/backend.h"
-#include "cpu_build.h"
+#include "cpu_kernels.h"
+
+/* The kernels built for one instruction set. */
+struct cpu_build {
+    const char *name;
+    const struct cpu_kernels *kernels[2]; /* by work type */
+};
 
 struct device {
     const struct cpu_build *build;
@@ -16,24 +22,10 @@ struct device {
 };
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
-struct cpu_crew cpu_device_crew(const struct device *device, size_t samples);
+struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);
 
 /* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds
    a row or two. Nothing is lost where the advice is not taken. */
 void cpu_device_advise_large_pages(void *memory, size_t bytes);
-
-/* The seam's functions of these names. */
-unsigned cpu_device_count(void);
-void cpu_device_close(struct device *device);
-bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault);
-bool cpu_device_describe(int index, char *text, size_t size);
-void cpu_device_warm_up(int index);
-struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
-                                   const struct shape *shape, bool single);
-uint64_t cpu_device_memory(const struct device *device);
-bool cpu_device_begin_span(struct device *device, struct fault *fault);
-bool cpu_device_end_span(struct device *device, double *seconds, struct fault *fault);
-bool cpu_device_sync(struct device *device, double *seconds, struct fault *fault);
-double cpu_device_multiply_adds(struct device *device, enum work_type work);
 
 #endif

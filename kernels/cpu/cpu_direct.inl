@@ -1,11 +1,14 @@
 /* Rung `blocked` where the operation is a short chain of taps.
  *
+ * Known as: direct stencil with streaming (non-temporal) stores and software prefetch.
  * Idea: rows are read where they stand in the field, and summed line of memory by line, each of which leaves
- * past the caches. Adds: rows that follow one another plane by plane, few enough for the second-level cache
- * to hold them until the next plane reads them; the plane after that is fetched ahead. Costs: samples whose
- * taps leave their row are gathered one by one; rows that are short or have no others on either side go
- * through scratch. Traffic per sample: 2 words through memory. Wins when: there is one step to take, so that
- * no sample would be read a second time from a tile. */
+ *   past the caches.
+ * Adds: rows that follow one another plane by plane, few enough for the second-level cache to hold them
+ *   until the next plane reads them; the plane after that is fetched ahead.
+ * Costs: samples whose taps leave their row are gathered one by one; rows that are short or have no others
+ *   on either side go through scratch.
+ * Traffic per sample: 2 words through memory.
+ * Wins when: there is one step to take, so that no sample would be read a second time from a tile. */
 
 /* Samples a line of memory. */
 #define LINE_SAMPLES (ISA_LINE / sizeof(real))
@@ -64,9 +67,9 @@ static void sum_vectors(const struct direct *direct, int64_t x, size_t count, re
 {
     const struct op *op = direct->op;
     const struct chain chain = {op->tap_count, direct->weights, direct->bases};
-    struct pump idle;
+    struct write_behind idle;
 
-    pump_empty(&idle);
+    write_behind_clear(&idle);
     for (size_t k = 0; k < op->tap_count; k++)
         direct->bases[k] = direct->rows[k] == NULL ? direct->beyond : direct->rows[k] + x + op->taps[k].dx;
     chain_rows(&chain, 0, 1, count, out, &idle);

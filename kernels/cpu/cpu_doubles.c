@@ -88,11 +88,11 @@ static void tally_some(void *context, struct range rows, unsigned member)
 }
 
 void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                            size_t planes, struct tally *rows, const struct cpu_crew *crew)
+                            size_t planes, struct tally *rows, const struct cpu_threads *threads)
 {
     struct tallying tallying = {encoding, shape, samples, rows};
 
-    cpu_crew_share_evenly(crew, planes * encoding->channels * shape->rows, tally_some, &tallying);
+    cpu_threads_share_evenly(threads, planes * encoding->channels * shape->rows, tally_some, &tallying);
 }
 
 /* What is cut off is counted before it is: no store does that to floats. */

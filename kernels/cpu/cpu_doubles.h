@@ -5,7 +5,7 @@
 
 #include "kernels/backend.h"
 #include "cpu_real.h"
-#include "cpu_crew.h"
+#include "cpu_threads.h"
 
 /* How samples are written. */
 struct cpu_writing {
@@ -20,6 +20,6 @@ void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values
 
 /* tally_rows of struct cpu_kernels. */
 void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                            size_t planes, struct tally *rows, const struct cpu_crew *crew);
+                            size_t planes, struct tally *rows, const struct cpu_threads *threads);
 
 #endif

@@ -8,18 +8,6 @@ static real *row_of(const struct field *field, size_t plane, unsigned channel, s
     return (real *)field->samples + slot_in(field, plane) * field->pitch + in_plane;
 }
 
-/* Samples of a row of the field, which starts anew as often as they leave it. */
-static void copy_around(const real *row, int64_t extent, struct span x, real *to)
-{
-    while (x.first < x.end) {
-        int64_t inside = wrapped(x.first, extent);
-        int64_t count = extent - inside < x.end - x.first ? extent - inside : x.end - x.first;
-        memcpy(to, row + inside, (size_t)count * sizeof *to);
-        to += count;
-        x.first += count;
-    }
-}
-
 static double change_row(const real *a, const real *b, size_t count)
 {
     double leaf[ARITH_LEAF];
@@ -60,9 +48,9 @@ static void change_rows(void *context, struct range rows, unsigned member)
 }
 
 static void change_planes(const struct field *a, const struct field *b, unsigned channels,
-                          struct range planes, double *sums, const struct cpu_crew *crew)
+                          struct range planes, double *sums, const struct cpu_threads *threads)
 {
     struct changing changing = {a, b, channels, planes.first, sums};
 
-    cpu_crew_share_evenly(crew, planes.count * channels * a->shape.rows, change_rows, &changing);
+    cpu_threads_share_evenly(threads, planes.count * channels * a->shape.rows, change_rows, &changing);
 }

@@ -1,9 +1,12 @@
 /* Rung `naive`.
  *
+ * Known as: the loop over taps outside, the loop over samples inside (axpy), vectorised along x.
  * Idea: the reference order, block of a row by block: each tap adds the values that it reads to the open
- * sums. Adds: nothing; what an edge rule supplies is gathered where a block meets the edge. Costs: a block's
- * sums pass through the first-level cache once a tap, and a field larger than the caches is fetched again for
- * every step. Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
+ *   sums.
+ * Adds: nothing; what an edge rule supplies is gathered where a block meets the edge.
+ * Costs: a block's sums pass through the first-level cache once a tap, and a field larger than the caches is
+ *   fetched again for every step.
+ * Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
  * Wins when: taps reach so far that no tile of them fits a cache, or an operation reads a sample once. */
 
 /* A block of a row to compute: x in [begin, begin + count) of one row. */
@@ -261,12 +264,12 @@ static void keep_rows(void *context, struct range rows, unsigned member)
 }
 
 static void keep_channels(const struct op *op, const struct field *from, struct field *to,
-                          struct range planes, const struct cpu_crew *crew)
+                          struct range planes, const struct cpu_threads *threads)
 {
     struct advancing advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
     size_t kept = to->shape.channels - op->channels;
 
-    cpu_crew_share_evenly(crew, planes.count * kept * to->shape.rows, keep_rows, &advancing);
+    cpu_threads_share_evenly(threads, planes.count * kept * to->shape.rows, keep_rows, &advancing);
 }
 
 static void run_naive(const struct cpu_sweep *sweep)
@@ -274,7 +277,8 @@ static void run_naive(const struct cpu_sweep *sweep)
     const struct op *op = sweep->op;
     struct advancing advancing = {op, sweep->from, sweep->kept, sweep->to, sweep->planes.first};
 
-    cpu_crew_share_evenly(&sweep->crew, sweep->planes.count * op_group_count(op) * sweep->to->shape.rows,
-                          advance_rows, &advancing);
-    keep_channels(op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
+    cpu_threads_share_evenly(&sweep->threads,
+                             sweep->planes.count * op_group_count(op) * sweep->to->shape.rows, advance_rows,
+                             &advancing);
+    keep_channels(op, sweep->from, sweep->to, sweep->planes, &sweep->threads);
 }

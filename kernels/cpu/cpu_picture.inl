@@ -1,12 +1,16 @@
 /* Rung `fused` for pictures whose taps are the nearest neighbours: a star or a whole box.
  *
+ * Known as: temporal blocking (time skewing) by rows, overlapped tiling along x.
  * Idea: a column of the picture streams through a thread's own cache. Rows that come in, some at once, take
- * the first level on by as many, these the next level, and so the last level leaves after `steps` steps. A
- * level lags a row behind the one below: of its rows it reads those that were computed a moment ago, and the
- * two before. Adds: two rows a level; rows that nobody reads any more are the first to be written anew, while
- * they are still near. Costs: the halo of a column is read and computed again by its neighbours. Traffic per
- * sample: 2 words through memory a pass, divided by the steps of the pass, and the halo. Wins when: a plane
- * has one row, or rows that do not read each other; `blocked` reads short chains where they stand.
+ *   the first level on by as many, these the next level, and so the last level leaves after `steps` steps. A
+ *   level lags a row behind the one below: of its rows it reads those that were computed a moment ago, and
+ *   the two before.
+ * Adds: two rows a level; rows that nobody reads any more are the first to be written anew, while they are
+ *   still near.
+ * Costs: the halo of a column is read and computed again by its neighbours.
+ * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo.
+ * Wins when: a plane has one row, or rows that do not read each other; `blocked` reads short chains where
+ *   they stand.
  *
  * Planes are rows here: of one channel, and at one place of the planes if they have several. */
 
@@ -15,7 +19,7 @@ struct picture {
     const struct cpu_tiling *tiling;
     const struct field *from;
     struct field *to;
-    struct pump pump;
+    struct write_behind behind;
     unsigned channel;
     size_t place; /* of its rows in the planes */
     struct axis x, row;
@@ -41,7 +45,7 @@ struct lines {
 ISA_INLINE void star_lines(size_t rows, const real *weights, const struct lines *lines)
 {
     vector splat[PICTURE_STAR];
-    struct glide glides[PICTURE_ROWS];
+    struct shifted shifted[PICTURE_ROWS];
     struct lines at = *lines;
 
 #pragma GCC unroll 5
@@ -49,20 +53,20 @@ ISA_INLINE void star_lines(size_t rows, const real *weights, const struct lines 
         splat[k] = vector_splat(weights[k]);
 #pragma GCC unroll 4
     for (size_t i = 0; i < rows; i++)
-        glide_start(&glides[i], at.in[i + 1] + at.first);
+        shifted_start(&shifted[i], at.in[i + 1] + at.first);
     for (size_t x = at.first; x < at.end; x += LANES) {
         vector before = vector_load(at.in[0] + x), behind = vector_load(at.in[rows + 1] + x);
         vector sums[PICTURE_ROWS];
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
-            glide_on(&glides[i], at.in[i + 1] + x);
+            shifted_on(&shifted[i], at.in[i + 1] + x);
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++) {
-            sums[i] = splat[0] * (i == 0 ? before : glides[i - 1].centre);
-            sums[i] = vector_fma(splat[1], glide_left(&glides[i], at.in[i + 1] + x), sums[i]);
-            sums[i] = vector_fma(splat[2], glides[i].centre, sums[i]);
-            sums[i] = vector_fma(splat[3], glide_right(&glides[i], at.in[i + 1] + x), sums[i]);
-            sums[i] = vector_fma(splat[4], i + 1 == rows ? behind : glides[i + 1].centre, sums[i]);
+            sums[i] = splat[0] * (i == 0 ? before : shifted[i - 1].centre);
+            sums[i] = vector_fma(splat[1], shifted_left(&shifted[i], at.in[i + 1] + x), sums[i]);
+            sums[i] = vector_fma(splat[2], shifted[i].centre, sums[i]);
+            sums[i] = vector_fma(splat[3], shifted_right(&shifted[i], at.in[i + 1] + x), sums[i]);
+            sums[i] = vector_fma(splat[4], i + 1 == rows ? behind : shifted[i + 1].centre, sums[i]);
         }
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
@@ -241,11 +245,12 @@ static void expect_lines(struct picture *picture, int64_t row)
 
     if (count == 0)
         return;
-    pump_expect(&picture->pump,
-                (struct strip){.from = (const char *)(line_source(picture, rows.first) + x.first),
-                               .bytes = (size_t)(x.end - x.first) * sizeof(real),
-                               .from_stride = picture->from->pitch * sizeof(real),
-                               .rows = lines_together(picture->from, inside, size_least(count, left))});
+    write_behind_expect(
+        &picture->behind,
+        (struct byte_block){.from = (const char *)(line_source(picture, rows.first) + x.first),
+                            .bytes = (size_t)(x.end - x.first) * sizeof(real),
+                            .from_stride = picture->from->pitch * sizeof(real),
+                            .rows = lines_together(picture->from, inside, size_least(count, left))});
 }
 
 /* Rows of the last level, to the field while the next ones go through the levels. */
@@ -257,8 +262,9 @@ static void let_lines_leave(struct picture *picture, struct span rows)
     while (rows.first < rows.end) {
         real *to = row_of(picture->to, (size_t)rows.first, picture->channel, picture->place);
         size_t count = lines_together(picture->to, rows.first, (size_t)(rows.end - rows.first));
-        pump_add(&picture->pump,
-                 (struct strip){.from = (const char *)from,
+        write_behind_add(
+            &picture->behind,
+            (struct byte_block){.from = (const char *)from,
                                 .to = (char *)(to + picture->x.own.first),
                                 .bytes = (size_t)(picture->x.own.end - picture->x.own.first) * sizeof(real),
                                 .from_stride = pitch * sizeof(real),
@@ -301,17 +307,17 @@ static void advance_picture(struct picture *picture, int64_t row)
 
     load_lines(picture, row);
     expect_lines(picture, row);
-    pump_pace(&picture->pump, steps * PICTURE_ROWS);
+    write_behind_pace(&picture->behind, steps * PICTURE_ROWS);
     for (unsigned level = 1; level <= steps; level++) {
         struct span rows = lines_due(picture, level, row);
         for (int i = 0; i < PICTURE_ROWS; i++)
-            pump_once(&picture->pump);
+            write_behind_once(&picture->behind);
         if (level == steps)
-            pump_drain(&picture->pump);
+            write_behind_drain(&picture->behind);
         if (rows.first < rows.end)
             advance_lines(picture, level, rows);
     }
-    pump_empty(&picture->pump);
+    write_behind_clear(&picture->behind);
     let_lines_leave(picture, lines_due(picture, steps, row));
 }
 
@@ -340,12 +346,12 @@ static void stream_picture(struct picture *picture, char *arena)
 
     picture->origin = picture->x.own.first - (int64_t)picture->tiling->lead;
     lay_out_picture(picture, arena);
-    pump_empty(&picture->pump);
+    write_behind_clear(&picture->behind);
     for (int64_t row = level_span(&picture->row, steps).first; row - steps < picture->row.own.end;
          row += PICTURE_ROWS)
         advance_picture(picture, row);
-    pump_pace(&picture->pump, 1);
-    pump_drain(&picture->pump);
+    write_behind_pace(&picture->behind, 1);
+    write_behind_drain(&picture->behind);
 }
 
 static void picture_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
@@ -355,7 +361,7 @@ static void picture_part(const struct cpu_sweep *sweep, struct range channels, c
                               .tiling = sweep->tiling,
                               .from = sweep->from,
                               .to = sweep->to,
-                              .pump = {.past_caches = sweep->past_caches},
+                              .behind = {.past_caches = sweep->past_caches},
                               .channel = (unsigned)channels.first,
                               .place = (size_t)axes[1].own.first,
                               .x = axes[0],

@@ -1,5 +1,5 @@
 /* Planes in the memory of the process. */
-#include "cpu_planes.h"
+#include "cpu_seam.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -119,11 +119,11 @@ bool cpu_planes_upload(struct device *device, struct field *field, const struct 
                        struct staging *staging, struct range planes, struct range counted,
                        struct fault *fault)
 {
-    const struct cpu_crew crew = cpu_device_crew(device, samples_of(&field->shape, planes.count));
+    const struct cpu_threads threads = cpu_device_threads(device, samples_of(&field->shape, planes.count));
     double begun = clock_seconds();
 
     (void)fault;
-    device->build->kernels[field->work]->load(field, encoding, staging->samples, planes, counted, &crew,
+    device->build->kernels[field->work]->load(field, encoding, staging->samples, planes, counted, &threads,
                                               &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += clock_seconds() - begun;
     return true;
@@ -132,11 +132,11 @@ bool cpu_planes_upload(struct device *device, struct field *field, const struct 
 bool cpu_planes_download(struct device *device, const struct field *field, const struct encoding *encoding,
                          struct staging *staging, struct range planes, struct fault *fault)
 {
-    const struct cpu_crew crew = cpu_device_crew(device, samples_of(&field->shape, planes.count));
+    const struct cpu_threads threads = cpu_device_threads(device, samples_of(&field->shape, planes.count));
     double begun = clock_seconds();
 
     (void)fault;
-    device->build->kernels[field->work]->store(field, encoding, staging->samples, planes, &crew,
+    device->build->kernels[field->work]->store(field, encoding, staging->samples, planes, &threads,
                                                &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += clock_seconds() - begun;
     return true;
@@ -156,10 +156,10 @@ bool cpu_planes_tell_outcomes(struct device *device, struct outcomes *outcomes, 
 bool cpu_planes_measure(struct device *device, const struct field *field, const struct encoding *encoding,
                         struct range planes, struct fault *fault)
 {
-    const struct cpu_crew crew = cpu_device_crew(device, samples_of(&field->shape, planes.count));
+    const struct cpu_threads threads = cpu_device_threads(device, samples_of(&field->shape, planes.count));
 
     (void)fault;
-    device->build->kernels[field->work]->measure(field, encoding, planes, &crew, &device->extremes);
+    device->build->kernels[field->work]->measure(field, encoding, planes, &threads, &device->extremes);
     return true;
 }
 
@@ -186,12 +186,12 @@ static void copy_some(void *context, struct range bytes, unsigned member)
 
 bool cpu_planes_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
 {
-    const struct cpu_crew crew = {device->pool, (unsigned)device->threads};
+    const struct cpu_threads threads = {device->pool, (unsigned)device->threads};
     struct copying copying = {to->samples, from->samples};
 
     (void)fault;
-    cpu_crew_share(&crew, cpu_planes_bytes(&from->shape, from->work, from->planes.count), COPY_CHUNK,
-                   copy_some, &copying);
+    cpu_threads_share(&threads, cpu_planes_bytes(&from->shape, from->work, from->planes.count), COPY_CHUNK,
+                      copy_some, &copying);
     to->start = from->start;
     return true;
 }

@@ -1,5 +1,5 @@
 /* Routines: ops by a rung and an engine. */
-#include "cpu_routine.h"
+#include "cpu_seam.h"
 
 #include "base/mem.h"
 #include "cpu_device.h"
@@ -240,7 +240,7 @@ bool cpu_routine_advance(struct device *device, struct routine *routine, unsigne
                               .planes = planes,
                               .arenas = routine->arenas,
                               .arena_bytes = routine->tiling.layout.bytes,
-                              .crew = cpu_device_crew(device, samples),
+                              .threads = cpu_device_threads(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 
     if (steps > routine->steps)

@@ -1,5 +1,5 @@
 /* Sums: the changes of steps, and the statistics of samples. */
-#include "cpu_sums.h"
+#include "cpu_seam.h"
 
 #include "base/mem.h"
 #include "cpu_device.h"
@@ -35,15 +35,15 @@ bool cpu_sums_change(struct device *device, const struct field *a, const struct 
     size_t rows = a->shape.rows, together = planes_together(channels * rows, planes.count);
     double *row_sums = mem_alloc(together, channels * rows * sizeof *row_sums, "row sums", fault);
     struct range part = {planes.first, 0};
-    struct cpu_crew crew;
+    struct cpu_threads threads;
 
     if (row_sums == NULL)
         return false;
     for (size_t left = planes.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = left < together ? left : together;
-        crew = cpu_device_crew(device, samples_of(&a->shape, part.count));
-        device->build->kernels[a->work]->change_rows(a, b, channels, part, row_sums, &crew);
+        threads = cpu_device_threads(device, samples_of(&a->shape, part.count));
+        device->build->kernels[a->work]->change_rows(a, b, channels, part, row_sums, &threads);
         for (size_t i = 0; i < part.count * channels; i++)
             *sums++ = plane_sum(row_sums + i * rows, rows);
     }
@@ -83,12 +83,13 @@ static void begin_tallies(const struct tallied *tallied, struct tally *planes, s
 static void tally_planes(struct device *device, const struct tallied *tallied, struct tally *planes,
                          struct tally *rows)
 {
-    const struct cpu_crew crew = cpu_device_crew(device, samples_of(tallied->shape, tallied->planes));
+    const struct cpu_threads threads =
+        cpu_device_threads(device, samples_of(tallied->shape, tallied->planes));
     size_t row_count = tallied->shape->rows;
 
     begin_tallies(tallied, planes, rows);
     device->build->kernels[WORK_F64]->tally_rows(tallied->encoding, tallied->shape, tallied->samples,
-                                                 tallied->planes, rows, &crew);
+                                                 tallied->planes, rows, &threads);
     for (size_t i = 0; i < tallied->planes * tallied->encoding->channels * row_count; i++)
         tally_add(&planes[i / row_count], &rows[i]);
 }

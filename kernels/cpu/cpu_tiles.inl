@@ -1,5 +1,6 @@
 /* Rungs `blocked` and `fused`.
  *
+ * Known as: temporal blocking (time skewing), 2.5D blocking in the second-level cache.
  * Idea: a thread takes a tile, a column of the field. It walks the tile block of rows by block, and streams
  * the planes of a block through its own cache. Each plane is at one level: level 0 is the field before the
  * pass, level n has taken n steps. Planes come in two at a time, and every level computes the two planes for
@@ -26,10 +27,11 @@
  * last rows of each of its planes, and finds them when the next block comes to that plane.
  *
  * Adds: slots, kept rows, and margins around each tile that edge rules fill, so that no loop over samples
- * knows of edges. Costs: neighbours read and compute the halo of a tile along x and the planes again; the
- * kept rows go to the third-level cache and come back. Traffic per sample: 2 words through memory a pass,
- * divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more than one step;
- * `blocked`, it has one. */
+ *   knows of edges.
+ * Costs: neighbours read and compute the halo of a tile along x and the planes again; the kept rows go to
+ *   the third-level cache and come back.
+ * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo.
+ * Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
 /* A run of samples at the same place of every row of a slot. */
 struct area {
@@ -49,7 +51,7 @@ struct cpu_tile {
     tile_area *sum;
     bool goes_in_pairs; /* planes of a star do */
     bool goes_straight; /* pairs of the last level go to the field as they are computed */
-    struct pump pump;
+    struct write_behind behind;
     struct range channels; /* that go together: each is a layer of a slot */
     struct axis x, row, plane;
     int64_t block; /* first row of the block that streams, at level 0 */
@@ -316,7 +318,8 @@ static void expect_plane(struct cpu_tile *tile, int64_t plane, struct span rows,
 {
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
         const real *from = source(tile, layer, plane, rows.first) + x.first;
-        pump_expect(&tile->pump, (struct strip){.from = (const char *)from,
+        write_behind_expect(&tile->behind,
+                            (struct byte_block){.from = (const char *)from,
                                                 .bytes = (size_t)(x.end - x.first) * sizeof *from,
                                                 .from_stride = (size_t)tile->x.extent * sizeof *from,
                                                 .rows = (size_t)(rows.end - rows.first)});
@@ -333,11 +336,11 @@ static void look_ahead(struct cpu_tile *tile, int64_t plane)
     for (int64_t i = plane; i < plane + TOGETHER && i < read.end && rows.first < rows.end; i++)
         expect_plane(tile, i, rows, x);
     if (keeps_rows(tile, 1) && plane < read.end)
-        pump_expect(
-            &tile->pump,
-            (struct strip){.from = (const char *)kept_rows(tile, 1, plane - (int64_t)tiling->plane.after),
-                           .bytes = TOGETHER * (tiling->steps - 1) * kept_of_plane(tile) * sizeof(real),
-                           .rows = 1});
+        write_behind_expect(
+            &tile->behind, (struct byte_block){
+                               .from = (const char *)kept_rows(tile, 1, plane - (int64_t)tiling->plane.after),
+                               .bytes = TOGETHER * (tiling->steps - 1) * kept_of_plane(tile) * sizeof(real),
+                               .rows = 1});
 }
 
 static void load_plane(struct cpu_tile *tile, int64_t plane)
@@ -399,7 +402,7 @@ static void joint_area(struct cpu_tile *tile, const struct area *area, const rea
             joint.count = size_least(BLOCK, count - begin);
             joint_row(&joint);
         }
-        pump_once(&tile->pump);
+        write_behind_once(&tile->behind);
     }
 }
 
@@ -416,7 +419,7 @@ static void heat_area(struct cpu_tile *tile, const struct area *area, const real
                 values[k] = is_centre(&op->taps[k]) ? NULL : tile->bases[k] + shift;
             heat_row(op, values, u + shift, size_least(BLOCK, count - begin), out + shift);
         }
-        pump_once(&tile->pump);
+        write_behind_once(&tile->behind);
     }
 }
 
@@ -432,7 +435,7 @@ static void gradient_area(struct cpu_tile *tile, const struct area *area, const 
             slope_row(k == 0, (real)tile->op->taps[k].weight, tile->bases[k] + shift,
                       tile->bases[taps + k] + shift, count, out + shift);
         root_row(out + shift, count);
-        pump_once(&tile->pump);
+        write_behind_once(&tile->behind);
     }
 }
 
@@ -453,7 +456,7 @@ static void chain_area(struct cpu_tile *tile, const struct area *area, const rea
 
     (void)u;
     chain_rows(&chain, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
-               (size_t)(area->x.end - area->x.first), out, &tile->pump);
+               (size_t)(area->x.end - area->x.first), out, &tile->behind);
 }
 
 /* The bases of a box, plane by plane: the middle of each face is where its plane is read. */
@@ -465,7 +468,7 @@ static void box_area(struct cpu_tile *tile, const struct area *area, const real 
     for (size_t plane = 0; plane < BOX_SIDE; plane++)
         box.planes[plane] = tile->bases[plane * BOX_FACE + BOX_FACE / 2];
     box_rows(&box, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
-             (size_t)(area->x.end - area->x.first), out, &tile->pump);
+             (size_t)(area->x.end - area->x.first), out, &tile->behind);
 }
 
 static void compute_area(struct cpu_tile *tile, const struct step *step, int64_t plane, struct area area)
@@ -543,7 +546,7 @@ static void write_straight(const struct cpu_tile *tile, struct star *star, int64
     star->lower_out = place_in_field(tile, plane, row);
     star->upper_out = place_in_field(tile, plane + 1, row);
     star->out_pitch = (size_t)tile->x.extent;
-    star->past_caches = tile->pump.past_caches;
+    star->past_caches = tile->behind.past_caches;
 }
 
 static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t plane)
@@ -562,13 +565,13 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
     star.above = cell(tile, level - 1, plane_read(tile, level - 1, plane + 2), row, whole.first);
     if (is_straight(tile, level, plane)) {
         write_straight(tile, &star, plane, row);
-        star_planes(&star, tile->tiling->pitch, rows, count, &tile->pump);
+        star_planes(&star, tile->tiling->pitch, rows, count, &tile->behind);
         return;
     }
     place_pair(tile, level, plane, &lower.slot, &upper.slot);
     star.lower_out = cell(tile, level, lower.slot, row, whole.first);
     star.upper_out = cell(tile, level, upper.slot, row, whole.first);
-    star_planes(&star, tile->tiling->pitch, rows, count, &tile->pump);
+    star_planes(&star, tile->tiling->pitch, rows, count, &tile->behind);
     finish_plane(tile, &lower, plane, &area);
     finish_plane(tile, &upper, plane + 1, &area);
 }
@@ -622,21 +625,21 @@ static void let_leave(struct cpu_tile *tile, int64_t plane)
     unsigned level = tile->tiling->steps;
     struct span rows = block_span(tile, level), x = tile->x.own;
     real *slot = plane_at(tile, level, plane);
-    struct strip strip = {.bytes = (size_t)(x.end - x.first) * sizeof(real),
-                          .from_stride = tile->tiling->pitch * sizeof(real),
-                          .to_stride = (size_t)tile->x.extent * sizeof(real),
-                          .rows = (size_t)(rows.end - rows.first)};
+    struct byte_block block = {.bytes = (size_t)(x.end - x.first) * sizeof(real),
+                               .from_stride = tile->tiling->pitch * sizeof(real),
+                               .to_stride = (size_t)tile->x.extent * sizeof(real),
+                               .rows = (size_t)(rows.end - rows.first)};
 
     for (size_t layer = 0; layer < tile->channels.count && rows.first < rows.end; layer++) {
         real *to = row_of(tile->to, (size_t)plane, channel_of(tile, layer), (size_t)rows.first) + x.first;
-        strip.from = (const char *)cell(tile, level, layer_of(tile, slot, layer), rows.first, x.first);
-        strip.to = (char *)to;
-        pump_add(&tile->pump, strip);
+        block.from = (const char *)cell(tile, level, layer_of(tile, slot, layer), rows.first, x.first);
+        block.to = (char *)to;
+        write_behind_add(&tile->behind, block);
     }
 }
 
-/* Turns of the pump while planes go through all levels. */
-static size_t pump_turns(const struct cpu_tile *tile)
+/* Turns of the write-behind while planes go through all levels. */
+static size_t write_behind_turns(const struct cpu_tile *tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
@@ -651,7 +654,7 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
     int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
     bool left = is_straight(tile, steps, leaving);
 
-    pump_empty(&tile->pump);
+    write_behind_clear(&tile->behind);
     for (int64_t i = 0; i < TOGETHER; i++) {
         if (plane + i < read.end)
             load_plane(tile, plane + i);
@@ -659,10 +662,10 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
             let_leave(tile, leaving + i);
     }
     look_ahead(tile, plane + TOGETHER);
-    pump_pace(&tile->pump, pump_turns(tile));
+    write_behind_pace(&tile->behind, write_behind_turns(tile));
     for (unsigned level = 1; level <= steps; level++)
         advance_level(tile, level, plane - level * ahead);
-    pump_drain(&tile->pump);
+    write_behind_drain(&tile->behind);
     for (int64_t i = leaving; i < leaving + TOGETHER; i++) {
         if (!left && i >= written.first && i < written.end)
             give_slot(tile, *slot_of(tile, steps, i));
@@ -748,7 +751,7 @@ static void run_part(const struct cpu_sweep *sweep, struct range channels, const
                             .tiling = sweep->tiling,
                             .from = sweep->from,
                             .to = sweep->to,
-                            .pump = {.past_caches = sweep->past_caches},
+                            .behind = {.past_caches = sweep->past_caches},
                             .sum = sum,
                             .goes_in_pairs = goes_in_pairs,
                             .channels = channels,
