@@ -163,7 +163,8 @@ def run_torch(job, samples):
 
 
 def load_plain(folder):
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plain_kernels.cu")
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    source = os.path.join(root, "kernels", "cuda", "ladder", "plain_kernels.cu")
     library = os.path.join(folder, "plain.so")
     nvcc = os.environ.get("NVCC", "nvcc")
     subprocess.run([nvcc, "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", library, source], check=True)

@@ -2,12 +2,8 @@
 #include "kernels/backend.h"
 
 #include "cuda_device.h"
-#include "cuda_hand.h"
 #include "cuda_ladder.h"
-#include "cuda_planes.h"
-#include "kernels/cuda/sums/cuda_reduce.h"
-#include "cuda_routine.h"
-#include "cuda_sums.h"
+#include "cuda_seam.h"
 
 #include <tuple>
 
@@ -63,8 +59,8 @@ static constexpr struct backend named_functions()
     backend.field_destroy = released<cuda_planes_destroy>::call;
     backend.field_slide = chosen<cuda_planes_slide>::call;
     backend.field_renumber = cuda_planes_renumber;
-    backend.hand_over = cuda_hand_over;
-    backend.tell_handings = chosen<cuda_hand_tell>::call;
+    backend.hand_over = cuda_planes_hand_over;
+    backend.tell_handings = chosen<cuda_planes_tell_handings>::call;
     backend.staging_create = chosen<cuda_planes_staging_create>::call;
     backend.staging_destroy = released<cuda_planes_staging_destroy>::call;
     backend.upload = chosen<cuda_planes_upload>::call;

@@ -69,18 +69,11 @@ bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, 
                            double *seconds, struct fault *fault);
 bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault);
 
-/* The seam's functions of these names. */
-unsigned cuda_device_count(void);
-bool cuda_device_describe(int index, char *text, size_t size);
-bool cuda_device_reaches(int index, int other);
-void cuda_device_warm_up(int index);
-struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,
-                                    const struct shape *shape, bool single);
-bool cuda_device_open(struct device **result, const struct device_request *request, struct fault *fault);
-void cuda_device_close(struct device *device);
-uint64_t cuda_device_memory(const struct device *device);
-bool cuda_device_begin_span(struct device *device, struct fault *fault);
-bool cuda_device_end_span(struct device *device, double *seconds, struct fault *fault);
-bool cuda_device_sync(struct device *device, double *seconds, struct fault *fault);
+/* Let the device launch a form with the shared memory that it takes: each device has to be told. */
+bool cuda_device_allow(const struct device *device, const struct cuda_form *launch, struct fault *fault);
+
+/* Fill in what the runtime knows of such a launch, occupancy included. */
+bool cuda_device_describe_launch(const struct device *device, const struct cuda_form *launch,
+                                 struct form *form, struct fault *fault);
 
 #endif

@@ -1,8 +1,8 @@
 /* The ladder: every rung that the CUDA backend has. */
 #include "cuda_ladder.h"
 
-extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
-    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
+extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
+    cuda_rung_register, cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
     cuda_rung_separable_3d, cuda_rung_resident;
 
 /* Each name once, and its index in cuda_rungs. */
@@ -36,6 +36,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[TILE], &cuda_rung_tile, CUDA_VOLUMES, CUDA_LONG_OPS, CUDA_ANY_STEPS},
+    {&cuda_rungs[NAIVE], &cuda_rung_pointwise, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[NAIVE], &cuda_rung_naive, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[TILE], &cuda_rung_tile, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[MARCH], &cuda_rung_march, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},

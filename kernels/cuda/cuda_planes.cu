@@ -1,4 +1,17 @@
-/* Planes in a GPU's memory: fields, and how planes of files come into them and leave. */
+/* Planes in a GPU's memory: fields, how planes of files come into them and leave, and how one GPU hands them
+ * to another.
+ *
+ * Copies and kernels run side by side, in streams of their own, and events order them. To upload a batch,
+ * `incoming` copies packed samples from page-locked memory to the device, and `stream`, where all kernels
+ * run, waits for the copy and converts them into the field. To download one, `stream` converts, and
+ * `outgoing` waits for that and copies back. A staging's events say when its copy is done, which is all that
+ * the host ever waits for, and when its packed samples have been converted, before which the next copy does
+ * not write over them.
+ *
+ * A GPU is handed planes through its stream `arriving`, which waits for what both GPUs have been asked so
+ * far. It marks `arrived` of the field behind the copy: kernels of the taker that read the field wait for
+ * that, and kernels of the giver that would write over the planes wait for it, too, as one of the takers of
+ * the field that they came from. */
 #include "cuda_planes.h"
 
 #include "base/mem.h"
@@ -187,38 +200,21 @@ static bool note_converted(struct device *device, struct cuda_staging *staging, 
     return cuda_device_check(cudaEventRecord(staging->converted, device->stream), device, "an event", fault);
 }
 
-static cudaError_t load_packed(struct device *device, struct field *field, const struct encoding *encoding,
-                               const void *packed, struct range planes, struct range counted)
-{
-    if (field->work == WORK_F32)
-        return cuda_load_planes(encoding, packed, cuda_planes_view<float>(field), planes, counted,
-                                device->outcomes, device->stream);
-    return cuda_load_planes(encoding, packed, cuda_planes_view<double>(field), planes, counted,
-                            device->outcomes, device->stream);
-}
-
-static cudaError_t store_packed(struct device *device, const struct field *field,
-                                const struct encoding *encoding, void *packed, struct range planes)
-{
-    if (field->work == WORK_F32)
-        return cuda_store_planes(encoding, cuda_planes_view<float>(field), packed, planes, device->outcomes,
-                                 device->stream);
-    return cuda_store_planes(encoding, cuda_planes_view<double>(field), packed, planes, device->outcomes,
-                             device->stream);
-}
-
 bool cuda_planes_upload(struct device *device, struct field *field, const struct encoding *encoding,
                         struct staging *staging, struct range planes, struct range counted,
                         struct fault *fault)
 {
     struct cuda_staging *from = static_cast<struct cuda_staging *>(staging);
+    const auto load = [=](const auto &view) {
+        return cuda_load_planes(encoding, from->packed, view, planes, counted, device->outcomes,
+                                device->stream);
+    };
 
     return copy_staging(device, from, cuda_planes_packed_bytes(&field->shape, encoding, planes.count),
                         cudaMemcpyHostToDevice, fault) &&
            cuda_device_check(cudaStreamWaitEvent(device->stream, from->done, 0), device, "conversion",
                              fault) &&
-           cuda_device_check(load_packed(device, field, encoding, from->packed, planes, counted), device,
-                             "conversion", fault) &&
+           cuda_device_check(cuda_planes_with_view(field, load), device, "conversion", fault) &&
            note_converted(device, from, fault);
 }
 
@@ -226,9 +222,11 @@ bool cuda_planes_download(struct device *device, const struct field *field, cons
                           struct staging *staging, struct range planes, struct fault *fault)
 {
     struct cuda_staging *to = static_cast<struct cuda_staging *>(staging);
+    const auto store = [=](const auto &view) {
+        return cuda_store_planes(encoding, view, to->packed, planes, device->outcomes, device->stream);
+    };
 
-    return cuda_device_check(store_packed(device, field, encoding, to->packed, planes), device, "conversion",
-                             fault) &&
+    return cuda_device_check(cuda_planes_with_view(field, store), device, "conversion", fault) &&
            note_converted(device, to, fault) &&
            copy_staging(device, to, cuda_planes_packed_bytes(&field->shape, encoding, planes.count),
                         cudaMemcpyDeviceToHost, fault);
@@ -254,20 +252,14 @@ bool cuda_planes_tell_outcomes(struct device *device, struct outcomes *outcomes,
     return true;
 }
 
-static cudaError_t measure_field(struct device *device, const struct field *field,
-                                 const struct encoding *encoding, struct range planes)
-{
-    if (field->work == WORK_F32)
-        return cuda_measure_planes(encoding, cuda_planes_view<float>(field), planes, device->peaks,
-                                   device->stream);
-    return cuda_measure_planes(encoding, cuda_planes_view<double>(field), planes, device->peaks,
-                               device->stream);
-}
-
 bool cuda_planes_measure(struct device *device, const struct field *field, const struct encoding *encoding,
                          struct range planes, struct fault *fault)
 {
-    return cuda_device_check(measure_field(device, field, encoding, planes), device, "extremes", fault);
+    const auto measure = [=](const auto &view) {
+        return cuda_measure_planes(encoding, view, planes, device->peaks, device->stream);
+    };
+
+    return cuda_device_check(cuda_planes_with_view(field, measure), device, "extremes", fault);
 }
 
 bool cuda_planes_tell_extremes(struct device *device, struct extremes *extremes, struct fault *fault)
@@ -292,4 +284,139 @@ bool cuda_planes_copy(struct device *device, const struct field *from, struct fi
     return cuda_device_check(
         cudaMemcpyAsync(to->samples, from->samples, bytes, cudaMemcpyDeviceToDevice, device->stream), device,
         "a copy", fault);
+}
+
+/* ---- planes of other GPUs ---- */
+
+/* Direct copies, where the two reach each other; else the driver takes them through the host's memory. */
+static bool open_to(struct device *device, const struct device *other, struct fault *fault)
+{
+    const uint64_t bit = (uint64_t)1 << (other->index & 63);
+    cudaError_t error;
+
+    if ((device->met & bit) != 0 || !cuda_device_reaches(device->index, other->index))
+        return true;
+    error = cudaDeviceEnablePeerAccess(other->index, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled) {
+        cudaGetLastError();
+        error = cudaSuccess;
+    }
+    device->met |= bit;
+    return cuda_device_check(error, device, "access to another GPU", fault);
+}
+
+/* Planes that come to another GPU from here on come behind what has been asked of the device so far. */
+static bool follow(const struct device *device, const struct device *other, struct fault *fault)
+{
+    return cuda_device_check(cudaEventRecord(device->asked, device->stream), device, "an event", fault) &&
+           cuda_device_check(cudaStreamWaitEvent(other->arriving, device->asked, 0), other, "a copy", fault);
+}
+
+static void *plane_of(const struct field *field, size_t plane)
+{
+    return static_cast<char *>(field->samples) +
+           (plane - field->planes.first) * cuda_planes_bytes(&field->shape, field->work, 1);
+}
+
+static bool mark_arrival(const struct device *device, cudaEvent_t event, struct fault *fault)
+{
+    return cuda_device_check(cudaEventRecord(event, device->arriving), device, "an event", fault);
+}
+
+static bool tell_handing(struct device *device, struct cuda_span *span, struct fault *fault)
+{
+    return cuda_device_tell_span(device, span, "a copy from another GPU", &device->handed_seconds, fault);
+}
+
+/* The stopwatch of the next copy, which may still run for an earlier one. */
+static bool begin_handing(struct device *device, struct cuda_span **span, struct fault *fault)
+{
+    *span = &device->handings[device->handing++ % CUDA_HANDINGS];
+    return ((*span)->ended != NULL || cuda_device_create_span(device, *span, fault)) &&
+           tell_handing(device, *span, fault) && mark_arrival(device, (*span)->begun, fault);
+}
+
+static bool end_handing(const struct device *device, struct cuda_span *span, struct fault *fault)
+{
+    span->under_way = mark_arrival(device, span->ended, fault);
+    return span->under_way;
+}
+
+static bool copy_planes(const struct device *device, const struct field *from, struct range planes,
+                        struct device *other, const struct field *to, size_t first, struct fault *fault)
+{
+    const size_t bytes = cuda_planes_bytes(&from->shape, from->work, planes.count);
+    struct cuda_span *span;
+
+    return begin_handing(other, &span, fault) &&
+           cuda_device_check(cudaMemcpyPeerAsync(plane_of(to, first), other->index,
+                                                 plane_of(from, planes.first), device->index, bytes,
+                                                 other->arriving),
+                             other, "a copy from another GPU", fault) &&
+           end_handing(other, span, fault) && mark_arrival(other, to->arrived, fault);
+}
+
+/* Another GPU reads planes of the field until the event. */
+static bool note_taker(struct device *device, struct field *from, cudaEvent_t arrived, struct fault *fault)
+{
+    for (unsigned i = 0; i < from->taker_count; i++) {
+        if (from->takers[i] == arrived)
+            return true;
+    }
+    if (from->taker_count == CUDA_FIELD_TAKERS && !cuda_planes_await_takers(device, from, fault))
+        return false;
+    from->takers[from->taker_count++] = arrived;
+    return true;
+}
+
+/* What a GPU needs to hand planes over, and what another one needs to be handed them. */
+static bool be_ready(struct device *device, struct fault *fault)
+{
+    return cuda_device_choose(device, fault) &&
+           (device->asked != NULL || cuda_device_create_event(device, &device->asked, fault));
+}
+
+static bool be_ready_for(struct device *device, struct field *to, struct fault *fault)
+{
+    return be_ready(device, fault) &&
+           (device->arriving != NULL || cuda_device_create_stream(device, &device->arriving, fault)) &&
+           (to->arrived != NULL || cuda_device_create_event(device, &to->arrived, fault));
+}
+
+bool cuda_planes_hand_over(struct device *device, struct field *from, struct range planes,
+                           struct device *other, struct field *to, size_t first, struct fault *fault)
+{
+    if (!be_ready_for(other, to, fault) || !be_ready(device, fault) || !follow(device, other, fault) ||
+        !cuda_device_choose(other, fault) || !open_to(other, device, fault) || !follow(other, other, fault) ||
+        !copy_planes(device, from, planes, other, to, first, fault))
+        return false;
+    to->awaited = true;
+    return note_taker(device, from, to->arrived, fault);
+}
+
+bool cuda_planes_await_arrivals(struct device *device, const struct field *field, struct fault *fault)
+{
+    return !field->awaited || cuda_device_check(cudaStreamWaitEvent(device->stream, field->arrived, 0),
+                                                device, "planes of another GPU", fault);
+}
+
+bool cuda_planes_await_takers(struct device *device, struct field *field, struct fault *fault)
+{
+    while (field->taker_count > 0) {
+        if (!cuda_device_check(cudaStreamWaitEvent(device->stream, field->takers[--field->taker_count], 0),
+                               device, "a copy to another GPU", fault))
+            return false;
+    }
+    return true;
+}
+
+bool cuda_planes_tell_handings(struct device *device, double *seconds, struct fault *fault)
+{
+    for (struct cuda_span &span : device->handings) {
+        if (!tell_handing(device, &span, fault))
+            return false;
+    }
+    *seconds += device->handed_seconds;
+    device->handed_seconds = 0.0;
+    return true;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/backend.h"
 #include "cuda_device.h"
+#include "cuda_seam.h"
 #include "kernels/cuda/shared/cuda_field.h"
 
 /* Whose copies are kept apart, at most. */
@@ -40,33 +41,19 @@ template <typename T> static inline cuda_view<T> cuda_planes_view(const struct f
     return view;
 }
 
+/* Call act with the field as kernels see it. */
+template <typename Act> static inline auto cuda_planes_with_view(const struct field *field, const Act &act)
+{
+    return field->work == WORK_F32 ? act(cuda_planes_view<float>(field))
+                                   : act(cuda_planes_view<double>(field));
+}
+
 /* Bytes of so many planes of a file. */
 size_t cuda_planes_packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes);
 
-/* The seam's functions of fields. */
-size_t cuda_planes_bytes(const struct shape *shape, enum work_type work, size_t planes);
-bool cuda_planes_create(struct device *device, struct field **result, const struct shape *shape,
-                        enum work_type work, struct range planes, struct fault *fault);
-void cuda_planes_destroy(struct device *device, struct field *field);
-bool cuda_planes_slide(struct device *device, struct field *field, size_t first, struct range keep,
-                       struct fault *fault);
-void cuda_planes_renumber(struct field *field, size_t planes, ptrdiff_t shift);
-bool cuda_planes_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault);
-
-/* And of what moves between them and files. */
-struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, void *memory,
-                                           struct fault *fault);
-void cuda_planes_staging_destroy(struct device *device, struct staging *staging);
-bool cuda_planes_staging_wait(struct device *device, struct staging *staging, double *seconds,
-                              struct fault *fault);
-bool cuda_planes_upload(struct device *device, struct field *field, const struct encoding *encoding,
-                        struct staging *staging, struct range planes, struct range counted,
-                        struct fault *fault);
-bool cuda_planes_download(struct device *device, const struct field *field, const struct encoding *encoding,
-                          struct staging *staging, struct range planes, struct fault *fault);
-bool cuda_planes_tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault);
-bool cuda_planes_measure(struct device *device, const struct field *field, const struct encoding *encoding,
-                         struct range planes, struct fault *fault);
-bool cuda_planes_tell_extremes(struct device *device, struct extremes *extremes, struct fault *fault);
+/* Let what is asked of the device from here on find the planes that were handed to the field; or, before it
+   writes the field, leave those that others still take from it. */
+bool cuda_planes_await_arrivals(struct device *device, const struct field *field, struct fault *fault);
+bool cuda_planes_await_takers(struct device *device, struct field *field, struct fault *fault);
 
 #endif

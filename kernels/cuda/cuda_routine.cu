@@ -1,12 +1,13 @@
-/* Routines: ops by a rung of the ladder, settled, prepared and run. */
-#include "cuda_routine.h"
-
+/* Routines: ops by a rung of the ladder, settled, prepared and run.
+ *
+ * To settle an op, the entries of the ladder are asked in turn, and the first whose rung serves it as it is
+ * wished for gives the form. A form of several steps a pass gives way to the first one of a single step
+ * behind it, if computing takes longer than moving. To prepare a form, the device gets what kernels read of
+ * the op: taps, and what stands outside the grid. To advance, the rung launches its kernels in the device's
+ * stream, behind the planes of other GPUs. */
 #include "base/mem.h"
 #include "kernels/cuda/shared/cuda_chain.cuh"
-#include "cuda_device.h"
-#include "cuda_hand.h"
 #include "cuda_ladder.h"
-#include "cuda_launch.h"
 #include "cuda_planes.h"
 
 #include <algorithm>
@@ -89,13 +90,12 @@ static bool put_outside(const struct device *device, struct routine *routine, un
 static bool put_operands(const struct device *device, struct routine *routine, const struct form *form,
                          struct fault *fault)
 {
-    bool done;
-
     routine->on_device.op = form->op;
-    done = form->op->work == WORK_F32 ? put_taps<float>(device, routine, fault) &&
-                                            put_outside<float>(device, routine, form->shape.channels, fault)
-                                      : put_taps<double>(device, routine, fault) &&
-                                            put_outside<double>(device, routine, form->shape.channels, fault);
+    const bool done = cuda_with_work(form->op->work, [=](auto sample) {
+        using T = decltype(sample);
+        return put_taps<T>(device, routine, fault) &&
+               put_outside<T>(device, routine, form->shape.channels, fault);
+    });
     routine->on_device.taps = routine->taps;
     routine->on_device.outside = routine->outside;
     return done;
@@ -131,7 +131,7 @@ static bool serves(const struct cuda_rung *rung, const struct cuda_question *ask
         return cuda_refuse(asked->refusal,
                            "a thread holds one channel of a pixel, but this step needs several");
     *form = cuda_form();
-    if (!rung->shape(asked, form))
+    if (!rung->shape[asked->op->work](asked, form))
         return false;
     if (asked->wish->stride > 0 && form->stride != asked->wish->stride)
         return cuda_refuse(asked->refusal, "what a thread computes lies %d apart", form->stride);
@@ -283,8 +283,9 @@ static void offer_tiles(struct form *form)
 /* What put_operands puts there. */
 static size_t operand_bytes(const struct op *op, const struct shape *shape)
 {
-    const size_t taps =
-        (op->tap_count + 1) * (op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>));
+    const size_t taps = (op->tap_count + 1) * cuda_with_work(op->work, [](auto sample) {
+                            return sizeof(cuda_tap<decltype(sample)>);
+                        });
 
     return taps + (op->edge == EDGE_CONSTANT ? shape->channels * work_size(op->work) : 0);
 }
@@ -298,7 +299,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
     form->op = op;
     form->shape = *shape;
     if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
-        !cuda_launch_describe(device, &settled.form, form, fault))
+        !cuda_device_describe_launch(device, &settled.form, form, fault))
         return false;
     form->rung = settled.entry->name;
     form->tiles = settled.entry->rung->tiles;
@@ -320,7 +321,7 @@ bool cuda_routine_prepare(struct device *device, const struct form *form, struct
     if (routine == NULL)
         return false;
     memcpy(&routine->settled, form->own, sizeof routine->settled);
-    if (!cuda_launch_allow(device, &routine->settled.form, fault) ||
+    if (!cuda_device_allow(device, &routine->settled.form, fault) ||
         !put_operands(device, routine, form, fault) || !create_scratch(device, routine, fault)) {
         cuda_routine_release(device, routine);
         return false;
@@ -341,7 +342,7 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
                            planes,          static_cast<int>(steps),      device->stream,
                            routine->scratch};
 
-    return routine->settled.entry->rung->launch(&job);
+    return routine->settled.entry->rung->launch[from->work](&job);
 }
 
 /* Channels that the op leaves alone, over whatever the kernel made of them. */
@@ -364,11 +365,11 @@ bool cuda_routine_advance(struct device *device, struct routine *routine, unsign
                           const struct field *from, const struct field *kept, struct field *to,
                           struct range planes, struct fault *fault)
 {
-    if (!cuda_hand_await_arrivals(device, from, fault) || !cuda_hand_await_takers(device, to, fault))
+    if (!cuda_planes_await_arrivals(device, from, fault) || !cuda_planes_await_takers(device, to, fault))
         return false;
-    const cudaError_t error = from->work == WORK_F32
-                                  ? launch<float>(device, routine, steps, from, kept, to, planes)
-                                  : launch<double>(device, routine, steps, from, kept, to, planes);
+    const cudaError_t error = cuda_with_work(from->work, [=](auto sample) {
+        return launch<decltype(sample)>(device, routine, steps, from, kept, to, planes);
+    });
 
     return cuda_device_check(error, device, routine->settled.entry->name->name, fault) &&
            keep_channels(device, routine->on_device.op, from, to, planes, fault);

@@ -1,9 +1,6 @@
 /* Sums: the changes of steps, and the statistics of samples, as reductions give them. */
-#include "cuda_sums.h"
-
 #include "base/mem.h"
-#include "cuda_device.h"
-#include "cuda_launch.h"
+#include "kernels/cuda/shared/cuda_chain.cuh"
 #include "cuda_planes.h"
 #include "kernels/cuda/sums/cuda_reduce.h"
 
@@ -82,11 +79,11 @@ static bool add_changes(struct device *device, const struct field *a, const stru
                          device->stream, fault))
         return false;
     changes = static_cast<double *>(device->results.samples);
-    error = a->work == WORK_F32
-                ? cuda_change(&device->reduction, cuda_planes_view<float>(a), cuda_planes_view<float>(b),
-                              count, planes, device->scratch.samples, changes, device->stream)
-                : cuda_change(&device->reduction, cuda_planes_view<double>(a), cuda_planes_view<double>(b),
-                              count, planes, device->scratch.samples, changes, device->stream);
+    error = cuda_with_work(a->work, [=](auto sample) {
+        using T = decltype(sample);
+        return cuda_change(&device->reduction, cuda_planes_view<T>(a), cuda_planes_view<T>(b), count, planes,
+                           device->scratch.samples, changes, device->stream);
+    });
     if (!cuda_device_check(error, device, "sums", fault) ||
         !fetch_results(device, results * sizeof *changes, device->stream, fault))
         return false;
@@ -193,7 +190,7 @@ bool cuda_sums_settle(const struct device *device, const struct shape *shape, en
     snprintf(form->reason, sizeof form->reason, "%s", wish->rung != NULL ? "asked for" : "the default");
     memcpy(form->own, &reduction, sizeof reduction);
     launch = cuda_change_form(&reduction, shape, work, planes);
-    return cuda_launch_describe(device, &launch, form, fault);
+    return cuda_device_describe_launch(device, &launch, form, fault);
 }
 
 void cuda_sums_add_by(struct device *device, const struct form *form)

@@ -1,9 +1,15 @@
 /* What the textbook rungs share: a tile of samples with its halo in shared memory, and threads whose number
- * has nothing to do with it. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a block may
- * have: cells and samples are dealt out in turns.
+ * has nothing to do with it. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a block
+ * may have: cells and samples are dealt out in turns.
  *
  * What takes divisions and edge tests is settled once a block, in two tables: where each cell of the tile's
- * plane stands in the grid's plane, and which cell each sample is. A plane then costs additions alone. */
+ * plane stands in the grid's plane, and which cell each sample is. A plane then costs additions alone.
+ *
+ * A kernel begins with halo_locate, which finds the block's tile. halo_share_taps and halo_take lay out its
+ * shared memory. halo_settle_cells and halo_settle_samples fill the two tables. Then, plane by plane,
+ * halo_supplied says which plane the edge rule puts in the place of one outside, and halo_copy lets a cell
+ * of it come. A sample of which halo_holds or held() is true keeps its value; any other is what the filter
+ * makes of the cells. */
 #ifndef CUDA_HALO_CUH
 #define CUDA_HALO_CUH
 

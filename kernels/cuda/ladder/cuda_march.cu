@@ -1,5 +1,6 @@
 /* Rung `march`.
  *
+ * Known as: 2.5D blocking, thread coarsening along z, a circular buffer of planes in shared memory.
  * Idea: a block walks along the planes with the 2r + 1 planes of its tile that the taps reach in shared
  *   memory, and the next ones on their way there.
  * Adds: a plane is loaded once a walk, so the halo of a tile is one of rows and x only; `--coarsen` says how
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
     }
 }
 
-template <typename T> static bool march_shape_as(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> static bool march_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, MARCH_X, MARCH_ROWS);
     const size_t cells = static_cast<size_t>(tile.cells);
@@ -116,12 +117,7 @@ template <typename T> static bool march_shape_as(const struct cuda_question *ask
     return true;
 }
 
-static bool march_shape(const struct cuda_question *asked, struct cuda_form *form)
-{
-    return (asked->op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(asked, form);
-}
-
-template <typename T> static cudaError_t march_launch_as(const struct cuda_job *job)
+template <typename T> static cudaError_t march_launch(const struct cuda_job *job)
 {
     return cuda_with_filter<T>(job->op, [=](const auto &filter) {
         return halo_launch<T>(job, halo_tile_of_form(job), &march_kernel<T, std::decay_t<decltype(filter)>>,
@@ -129,11 +125,4 @@ template <typename T> static cudaError_t march_launch_as(const struct cuda_job *
     });
 }
 
-static cudaError_t march_launch(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? march_launch_as<float>(job) : march_launch_as<double>(job);
-}
-
-extern const struct cuda_rung cuda_rung_march = {
-    true, true, false, march_shape, march_launch,
-};
+CUDA_RUNG(march, true, true, false);

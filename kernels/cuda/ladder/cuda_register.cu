@@ -1,7 +1,8 @@
 /* Rung `register`.
  *
- * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers, and
- *   only the plane in the middle, and the next one, lie in shared memory.
+ * Known as: register tiling (register blocking) along z, with double buffering in shared memory.
+ * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers,
+ *   and only the plane in the middle, and the next one, lie in shared memory.
  * Adds: taps along the walk cost no access at all; a sample is read once and goes through its register into
  *   shared memory, where only the rim of the tile is loaded besides.
  * Costs: a thread a column, so the tile has at most as many samples as a block has threads, and each sample
@@ -234,7 +235,7 @@ static bool register_serves(const struct cuda_question *asked)
     return true;
 }
 
-template <typename T> static bool register_shape_as(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> static bool register_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, REGISTER_X, REGISTER_ROWS);
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
@@ -259,12 +260,7 @@ template <typename T> static bool register_shape_as(const struct cuda_question *
     return true;
 }
 
-static bool register_shape(const struct cuda_question *asked, struct cuda_form *form)
-{
-    return (asked->op->work == WORK_F32 ? register_shape_as<float> : register_shape_as<double>)(asked, form);
-}
-
-template <typename T> static cudaError_t register_launch_as(const struct cuda_job *job)
+template <typename T> static cudaError_t register_launch(const struct cuda_job *job)
 {
     return cuda_with_filter<T>(job->op, [=](const auto &filter) {
         return halo_launch<T>(job, halo_tile_of_form(job),
@@ -272,11 +268,4 @@ template <typename T> static cudaError_t register_launch_as(const struct cuda_jo
     });
 }
 
-static cudaError_t register_launch(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? register_launch_as<float>(job) : register_launch_as<double>(job);
-}
-
-extern const struct cuda_rung cuda_rung_register = {
-    true, true, false, register_shape, register_launch,
-};
+CUDA_RUNG(register, true, true, false);

@@ -1,5 +1,6 @@
 /* Rung `tile`.
  *
+ * Known as: shared-memory tiling with a halo (ghost cells), spatial blocking, 3D blocking.
  * Idea: a block loads a T³ tile (of a picture: T²) with its halo into shared memory; taps read there.
  * Adds: each sample is fetched once a tile instead of once a tap.
  * Costs: (1 + 2r/T)³ cells for T³ samples, and a barrier between loading and computing, before which a block
@@ -115,7 +116,7 @@ static halo_tile tile_of_picture(const struct cuda_limits *limits, const struct 
     return tile;
 }
 
-template <typename T> static bool tile_shape_as(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> static bool tile_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     if (!halo_serves(asked))
         return false;
@@ -136,11 +137,6 @@ template <typename T> static bool tile_shape_as(const struct cuda_question *aske
     return true;
 }
 
-static bool tile_shape(const struct cuda_question *asked, struct cuda_form *form)
-{
-    return (asked->op->work == WORK_F32 ? tile_shape_as<float> : tile_shape_as<double>)(asked, form);
-}
-
 /* The tile that a form was settled with: that of a picture names its planes as rows. */
 static halo_tile tile_of_form(const struct cuda_job *job)
 {
@@ -150,7 +146,7 @@ static halo_tile tile_of_form(const struct cuda_job *job)
                              : halo_tile_of_form(job);
 }
 
-template <typename T> static cudaError_t tile_launch_as(const struct cuda_job *job)
+template <typename T> static cudaError_t tile_launch(const struct cuda_job *job)
 {
     return cuda_with_filter<T>(job->op, [=](const auto &filter) {
         return halo_launch<T>(job, tile_of_form(job), &tile_kernel<T, std::decay_t<decltype(filter)>>,
@@ -158,11 +154,4 @@ template <typename T> static cudaError_t tile_launch_as(const struct cuda_job *j
     });
 }
 
-static cudaError_t tile_launch(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? tile_launch_as<float>(job) : tile_launch_as<double>(job);
-}
-
-extern const struct cuda_rung cuda_rung_tile = {
-    true, false, false, tile_shape, tile_launch,
-};
+CUDA_RUNG(tile, true, false, false);

@@ -1,14 +1,16 @@
 /* Several steps of a 3×3 stencil on a picture in one pass over memory.
  *
+ * Known as: temporal blocking in registers, by single warps; overlapped tiling along x.
  * Idea: a warp streams down a column strip; a lane holds a few samples of a row, and of every level its last
- * two rows, all in registers. A row that arrives from memory sends a row through every level before the next
- * one.
- * Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened with the
- *   two older rows before the newest is there, so that levels hang together by one fma a tap of the last row.
- *   From 9.0 on, for whole stencils, rows that arrive as boxes and edges within
- *   the walk: cuda_fused_2d_tma.cuh. The walk here takes any number, any taps, wrapped edges and older
- * devices, and leaves a frame to patches. Costs: registers (2 · levels · samples), and samples that
- * neighbouring strips compute twice. Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
+ *   two rows, all in registers. A row that arrives from memory sends a row through every level before the
+ *   next one.
+ * Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened with
+ *   the two older rows before the newest is there, so that levels hang together by one fma a tap of the last
+ *   row. From 9.0 on, for whole stencils, rows that arrive as TMA boxes and edges within the walk:
+ *   cuda_fused_2d_tma.cuh. The walk here takes any number of steps, any taps, wrapped edges and older
+ *   devices, and leaves a frame to patches.
+ * Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
+ * Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
  * Wins when: many steps of one stencil are wanted. */
 #include "cuda_fused_2d_tma.cuh"
 
@@ -47,10 +49,10 @@ template <typename T, template <typename> class Taps> struct fused_task {
 };
 
 /* The warp's walk. Level 0 is the picture as it stands. */
-template <typename T, template <typename> class Taps, int Samples, int Levels, bool Whole> struct walk {
+template <typename T, template <typename> class Taps, int Samples, int FusedSteps, bool Whole> struct walk {
     const Taps<T> &taps;
     int steps;
-    T rows[2][Levels][Samples]; /* the older and the newer row of each level but the last, by turns */
+    T rows[2][FusedSteps][Samples]; /* the older and the newer row of each level but the last, by turns */
 
     /* Chain the taps of one row of the stencil. */
     CUDA_INLINE void chain(int row_of_taps, const T (&row)[Samples], T (&sums)[Samples]) const
@@ -80,11 +82,11 @@ template <typename T, template <typename> class Taps, int Samples, int Levels, b
         open<Turn>(0, sums);
         cuda_load_packs<Samples>(arrived, row);
 #pragma unroll
-        for (int level = 0; level < Levels; level++) {
+        for (int level = 0; level < FusedSteps; level++) {
             T next[Samples] = {};
             if (!Whole && level == steps)
                 break;
-            if (level + 1 < Levels)
+            if (level + 1 < FusedSteps)
                 open<Turn>(level + 1, next);
             chain(2, row, sums);
 #pragma unroll
@@ -97,13 +99,13 @@ template <typename T, template <typename> class Taps, int Samples, int Levels, b
     }
 };
 
-template <typename T, template <typename> class Taps, int Samples, int Levels, bool Whole, int Warps>
+template <typename T, template <typename> class Taps, int Samples, int FusedSteps, bool Whole, int Warps>
 __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_task<T, Taps> task)
 {
     CUDA_SHARED(T, stages);
     const int lane = static_cast<int>(threadIdx.x);
     const cuda_place place = cuda_place_of(blockIdx.x, task.columns, task.strips);
-    const int steps = Whole ? Levels : task.steps;
+    const int steps = Whole ? FusedSteps : task.steps;
     const int begin = task.area.x + place.column * task.useful;
     const int end = begin + task.useful < task.area.end_x ? begin + task.useful : task.area.end_x;
     const int top = task.area.y + place.strip * task.height;
@@ -111,7 +113,7 @@ __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_tas
     const cuda_strip<T, CUDA_WARP * Samples> strip(task.from, task.edge, place.channel, begin - task.halo);
     cuda_ring<T, CUDA_WARP * Samples> ring(strip, stages, lane, top - steps, bottom + steps);
     const int x = strip.begin + lane * Samples;
-    walk<T, Taps, Samples, Levels, Whole> walk = {task.taps, steps, {}};
+    walk<T, Taps, Samples, FusedSteps, Whole> walk = {task.taps, steps, {}};
     T row[Samples];
 
     for (int y = top - 2 * steps; y < bottom; y += 2) {
@@ -291,18 +293,18 @@ template <> struct fused_sizes<double> {
     enum { samples = 4, samples_of_any = 2, levels = 10, warps = 8 };
 };
 
-/* The solo walk of a stencil: a lane's samples are a sector, and of three warps instead of two a scheduler
+/* The TMA walk of a stencil: a lane's samples are a sector, and of three warps instead of two a scheduler
    each has two thirds of the registers. Rows through shared memory cost instructions, which f64 does not
    leave free. */
-template <typename T, template <typename> class Taps, int Levels> constexpr int fused_solo_warps()
+template <typename T, template <typename> class Taps, int FusedSteps> constexpr int fused_tma2d_warps()
 {
     const int words = sizeof(T) / sizeof(float), samples = CUDA_SECTOR / sizeof(T);
 
-    return 2 * Levels * (samples + (Taps<T>::diagonal() ? 2 : 0)) * words <= 120 ? 12 : 8;
+    return 2 * FusedSteps * (samples + (Taps<T>::diagonal() ? 2 : 0)) * words <= 120 ? 12 : 8;
 }
-template <typename T, template <typename> class Taps, int Levels>
-using fused_tma2d = tma2d_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)), Levels, sizeof(T) == 4,
-                               fused_solo_warps<T, Taps, Levels>()>;
+template <typename T, template <typename> class Taps, int FusedSteps>
+using fused_tma2d = tma2d_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)), FusedSteps, sizeof(T) == 4,
+                               fused_tma2d_warps<T, Taps, FusedSteps>()>;
 
 /* Nine taps keep the multipliers busy at fewer steps. */
 #define TMA2D_MOST_OF_STAR 10
@@ -326,19 +328,26 @@ template <typename T> constexpr int fused_samples(bool whole)
     return whole ? fused_sizes<T>::samples : fused_sizes<T>::samples_of_any;
 }
 
-template <typename T, template <typename> class Taps, bool Whole> constexpr auto fused_kernel_of()
-{
-    typedef fused_sizes<T> sizes;
+/* A kernel of the walk. */
+template <typename Type, template <typename> class Stencil, bool Whole_> struct walk_form {
+    using T = Type;
+    using Taps = Stencil<T>;
+    using task = fused_task<T, Stencil>;
+    static constexpr bool Whole = Whole_;
 
-    return fused_kernel<T, Taps, fused_samples<T>(Whole), sizes::levels, Whole, sizes::warps>;
-}
+    static constexpr auto kernel()
+    {
+        return fused_kernel<T, Stencil, fused_samples<T>(Whole), fused_sizes<T>::levels, Whole,
+                            fused_sizes<T>::warps>;
+    }
+};
 
-/* A lane keeps its chunks whole, so halos are multiples of one. */
+/* A lane keeps its packs whole, so halos are multiples of one. */
 template <typename T> int fused_halo(int steps)
 {
-    const int chunk = cuda_pack_of<T>::samples;
+    const int pack = cuda_pack_of<T>::samples;
 
-    return (steps + chunk - 1) / chunk * chunk;
+    return (steps + pack - 1) / pack * pack;
 }
 
 enum fused_class { FUSED_STAR, FUSED_BOX, FUSED_SOME };
@@ -364,17 +373,17 @@ fused_class class_of(const struct op *op)
     }
 }
 
-template <typename T, template <typename> class Taps, int Levels, typename Act>
+template <typename T, template <typename> class Taps, int FusedSteps, typename Act>
 auto fused_choose_levels(int steps, Act act)
 {
-    if constexpr (Levels > 1) {
-        if (steps < Levels)
-            return fused_choose_levels<T, Taps, Levels - 1>(steps, act);
+    if constexpr (FusedSteps > 1) {
+        if (steps < FusedSteps)
+            return fused_choose_levels<T, Taps, FusedSteps - 1>(steps, act);
     }
-    return act(fused_tma2d<T, Taps, Levels>());
+    return act(fused_tma2d<T, Taps, FusedSteps>());
 }
 
-/* Call act with the form of the solo walk for a number of steps. */
+/* Call act with the form of the TMA walk for a number of steps. */
 template <typename T, typename Act> auto fused_choose_tma2d(const struct op *op, int steps, Act act)
 {
     return class_of(op) == FUSED_STAR ? fused_choose_levels<T, window_star, TMA2D_MOST_OF_STAR>(steps, act)
@@ -386,7 +395,7 @@ bool walks(const struct op *op)
     return cuda_is_chain(op);
 }
 
-/* The most steps of a pass of the solo walk; 0 where a stencil is not whole. */
+/* The most steps of a pass of the TMA walk; 0 where a stencil is not whole. */
 int tma2d_most(const struct op *op)
 {
     if (!walks(op) || class_of(op) == FUSED_SOME)
@@ -394,7 +403,7 @@ int tma2d_most(const struct op *op)
     return class_of(op) == FUSED_STAR ? TMA2D_MOST_OF_STAR : TMA2D_MOST_OF_BOX;
 }
 
-/* Whether the solo walk takes so many steps of an op whose taps reach one sample. */
+/* Whether the TMA walk takes so many steps of an op whose taps reach one sample. */
 template <typename T>
 bool tma2d_takes(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes, int steps)
 {
@@ -409,17 +418,17 @@ template <typename T> bool is_whole(const struct op *op, int steps)
     return steps == fused_sizes<T>::levels && class_of(op) != FUSED_SOME;
 }
 
-template <typename T> const void *kernel_of(fused_class stencil, bool whole)
+/* Call act with the form of the walk for a stencil; whole: for exactly as many steps as a pass has at most.
+ */
+template <typename T, typename Act> auto choose_walk(const struct op *op, bool whole, const Act &act)
 {
-    switch (stencil) {
+    switch (class_of(op)) {
     case FUSED_STAR:
-        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, window_star, true>()
-                                                    : fused_kernel_of<T, window_star, false>());
+        return whole ? act(walk_form<T, window_star, true>()) : act(walk_form<T, window_star, false>());
     case FUSED_BOX:
-        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, window_box, true>()
-                                                    : fused_kernel_of<T, window_box, false>());
+        return whole ? act(walk_form<T, window_box, true>()) : act(walk_form<T, window_box, false>());
     default:
-        return reinterpret_cast<const void *>(fused_kernel_of<T, window_some, false>());
+        return act(walk_form<T, window_some, false>());
     }
 }
 
@@ -512,11 +521,9 @@ int patch_cells(int steps)
                        (PATCH_LENGTH + margin) * (rim + margin));
 }
 
-size_t patch_bytes(const struct op *op, int steps)
+template <typename T> size_t patch_bytes(const struct op *op, int steps)
 {
-    const size_t tap = op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>);
-
-    return 2 * work_size(op->work) * static_cast<size_t>(patch_cells(steps)) + op->tap_count * tap;
+    return 2 * sizeof(T) * static_cast<size_t>(patch_cells(steps)) + op->tap_count * sizeof(cuda_tap<T>);
 }
 
 template <typename T> void fused_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
@@ -531,7 +538,7 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->stride = 1;
     form->tile_x = form->tile_y = PATCH_SIDE;
     form->block = dim3(PATCH_THREADS);
-    form->shared_bytes = patch_bytes(asked->op, steps);
+    form->shared_bytes = patch_bytes<T>(asked->op, steps);
     form->kernel = reinterpret_cast<const void *>(patch_kernel<T>);
     double walked = PATCH_SIDE + 2.0 * steps;
     double read = walked * walked / (PATCH_SIDE * PATCH_SIDE);
@@ -546,7 +553,8 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
         form->tile_y = form->coarsen;
         form->block = dim3(CUDA_WARP);
         form->shared_bytes = cuda_ring_bytes(width, sizeof(T));
-        form->kernel = kernel_of<T>(class_of(asked->op), whole);
+        form->kernel = choose_walk<T>(
+            asked->op, whole, [](auto chosen) { return reinterpret_cast<const void *>(chosen.kernel()); });
         read = static_cast<double>(width) / form->tile_x * (1 + 2.0 * steps / form->coarsen);
         form->operations_per_update = cuda_operations(asked->op) * read;
     }
@@ -556,7 +564,7 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->bytes_per_update = (read + 1) * sizeof(T) / steps;
 }
 
-/* Settle the solo walk, if it takes so many steps. */
+/* Settle the TMA walk, if it takes so many steps. */
 template <typename T> bool tma2d_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
     if (!tma2d_takes<T>(asked->limits, asked->op, asked->shape->nx, asked->shape->planes, steps))
@@ -566,16 +574,10 @@ template <typename T> bool tma2d_settle(const struct cuda_question *asked, int s
     return true;
 }
 
-bool tma2d_settle_steps(const struct cuda_question *asked, int steps, struct cuda_form *form)
-{
-    return asked->op->work == WORK_F32 ? tma2d_settle<float>(asked, steps, form)
-                                       : tma2d_settle<double>(asked, steps, form);
-}
-
 /* In order of their steps, the last one for strips of any height. */
-const struct tma2d_depth *tma2d_depths_of(const struct op *op)
+template <typename T> const struct tma2d_depth *tma2d_depths_of(const struct op *op)
 {
-    const bool is_f32 = op->work == WORK_F32;
+    const bool is_f32 = sizeof(T) == sizeof(float);
 
     if (class_of(op) == FUSED_BOX)
         return is_f32 ? tma2d_box_depths : tma2d_box_depths_f64;
@@ -583,11 +585,11 @@ const struct tma2d_depth *tma2d_depths_of(const struct op *op)
 }
 
 /* Where no number of steps is wished for. */
-bool tma2d_settle_own(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool tma2d_settle_own(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const struct tma2d_depth *depth = tma2d_depths_of(asked->op);
+    const struct tma2d_depth *depth = tma2d_depths_of<T>(asked->op);
 
-    while (tma2d_settle_steps(asked, depth->steps, form)) {
+    while (tma2d_settle<T>(asked, depth->steps, form)) {
         if (form->coarsen >= depth->rows)
             return true;
         depth++;
@@ -595,18 +597,16 @@ bool tma2d_settle_own(const struct cuda_question *asked, struct cuda_form *form)
     return false;
 }
 
-bool tma2d_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool tma2d_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     if (asked->wish->steps > 0)
-        return tma2d_settle_steps(asked, asked->wish->steps, form);
-    return tma2d_settle_own(asked, form);
+        return tma2d_settle<T>(asked, asked->wish->steps, form);
+    return tma2d_settle_own<T>(asked, form);
 }
 
-bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool fused_2d_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const int levels = asked->op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
-                                                   : static_cast<int>(fused_sizes<double>::levels);
-    const int most = walks(asked->op) ? levels : PATCH_STEPS;
+    const int most = walks(asked->op) ? static_cast<int>(fused_sizes<T>::levels) : PATCH_STEPS;
     const int steps = asked->wish->steps > 0 ? asked->wish->steps : most;
 
     if (!cuda_is_picture(asked->op, asked->shape))
@@ -623,31 +623,26 @@ bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
         return cuda_refuse(asked->refusal, "there are no taps");
     if (steps > most)
         return cuda_refuse(asked->refusal, "%d steps in a pass: this stencil takes %d", steps, most);
-    if (tma2d_shape(asked, form))
+    if (tma2d_shape<T>(asked, form))
         return true;
-    if (patch_bytes(asked->op, steps) > asked->limits->shared_per_block)
+    if (patch_bytes<T>(asked->op, steps) > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
-                           patch_bytes(asked->op, steps), asked->limits->shared_per_block);
+                           patch_bytes<T>(asked->op, steps), asked->limits->shared_per_block);
     *form = cuda_form();
-    if (asked->op->work == WORK_F32)
-        fused_settle<float>(asked, steps, form);
-    else
-        fused_settle<double>(asked, steps, form);
+    fused_settle<T>(asked, steps, form);
     return true;
 }
 
-template <typename T, template <typename> class Taps, bool Whole>
-cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
+template <typename Form> cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
 {
-    const struct op *op = job->op->op;
-    const auto kernel = fused_kernel_of<T, Taps, Whole>();
-    const int width = CUDA_WARP * fused_samples<T>(Whole);
-    fused_task<T, Taps> task = {};
+    using T = typename Form::T;
+    const int width = CUDA_WARP * fused_samples<T>(Form::Whole);
+    typename Form::task task = {};
 
     task.from = *static_cast<const cuda_view<T> *>(job->from);
     task.to = *static_cast<const cuda_view<T> *>(job->to);
     task.edge = cuda_edge_of<T>(job->op);
-    task.taps = window_taps<Taps<T>>(op);
+    task.taps = window_taps<typename Form::Taps>(job->op->op);
     task.area = area;
     task.steps = job->steps;
     task.halo = fused_halo<T>(job->steps);
@@ -659,28 +654,15 @@ cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
     task.strips = static_cast<int>(cuda_ceil_divide(area.rows(), task.height));
 
     const dim3 grid(static_cast<unsigned>(task.columns * task.strips * task.from.channels));
-    return CUDA_LAUNCH(job->stream, grid, dim3(CUDA_WARP), cuda_ring_bytes(width, sizeof(T)), kernel, task);
-}
-
-template <typename T> cudaError_t walk_launch(const struct cuda_job *job, const struct area &area)
-{
-    const bool whole = is_whole<T>(job->op->op, job->steps);
-
-    switch (class_of(job->op->op)) {
-    case FUSED_STAR:
-        return whole ? walk_run<T, window_star, true>(job, area) : walk_run<T, window_star, false>(job, area);
-    case FUSED_BOX:
-        return whole ? walk_run<T, window_box, true>(job, area) : walk_run<T, window_box, false>(job, area);
-    default:
-        return walk_run<T, window_some, false>(job, area);
-    }
+    return CUDA_LAUNCH(job->stream, grid, dim3(CUDA_WARP), cuda_ring_bytes(width, sizeof(T)), Form::kernel(),
+                       task);
 }
 
 template <typename T> cudaError_t patch_launch(const struct cuda_job *job, const struct area &walked)
 {
     const struct op *op = job->op->op;
     const int first = static_cast<int>(job->planes.first);
-    const size_t shared = patch_bytes(op, job->steps);
+    const size_t shared = patch_bytes<T>(op, job->steps);
     const auto kernel = patch_kernel<T>;
     patch_task<T> task = {};
 
@@ -702,7 +684,7 @@ template <typename T> cudaError_t patch_launch(const struct cuda_job *job, const
     return CUDA_LAUNCH(job->stream, grid, dim3(PATCH_THREADS), shared, kernel, task);
 }
 
-template <typename T> cudaError_t fused_launch_of(const struct cuda_job *job)
+template <typename T> cudaError_t fused_2d_launch(const struct cuda_job *job)
 {
     const struct op *op = job->op->op;
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
@@ -716,17 +698,11 @@ template <typename T> cudaError_t fused_launch_of(const struct cuda_job *job)
     cudaError_t error = cudaSuccess;
 
     if (!area.empty())
-        error = walk_launch<T>(job, area);
+        error = choose_walk<T>(op, is_whole<T>(op, job->steps),
+                               [&](auto form) { return walk_run<decltype(form)>(job, area); });
     return error == cudaSuccess ? patch_launch<T>(job, area) : error;
-}
-
-cudaError_t fused_launch(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? fused_launch_of<float>(job) : fused_launch_of<double>(job);
 }
 
 } // namespace
 
-extern const struct cuda_rung cuda_rung_fused_2d = {
-    false, true, false, fused_shape, fused_launch,
-};
+CUDA_RUNG(fused_2d, false, true, false);

@@ -1,9 +1,11 @@
-/* The walk of rung `fused` through plain pictures, where rows come as boxes: a warp alone.
+/* The walk of rung `fused` through plain pictures, where rows come as TMA boxes: a warp alone.
  *
- * It streams down a column strip, a lane holding some samples of a row, and keeps every level's two last rows
- * in registers. A row that arrives sends a row through all levels before the next one. A level's chain is
- * opened with the two older rows before the newest is there, so that levels hang together by the taps of the
- * last row alone.
+ * Known as: temporal blocking in registers; TMA multistage pipeline with mbarriers, one warp a block.
+ *
+ * It streams down a column strip, a lane holding some samples of a row, and keeps every level's two last
+ * rows in registers. A row that arrives sends a row through all levels before the next one. A level's chain
+ * is opened with the two older rows before the newest is there, so that levels hang together by the taps of
+ * the last row alone.
  *
  * Rows come two at a time, as boxes that begin and end with sectors of the memory, and lanes arrive at a
  * barrier when they have read them: that is all the warp ever waits for. Where a lane's samples are two
@@ -12,7 +14,7 @@
  * Samples of the strip nearer to its sides than the levels reach come out wrong and are not stored. What
  * edges cost stands outside the loop over the rows, which is there five times: for strips that see no edge,
  * for those at the sides, where samples are held, the nearest ones or others, and for the ends of the grid.
- */
+ * */
 #ifndef CUDA_FUSED_2D_TMA_CUH
 #define CUDA_FUSED_2D_TMA_CUH
 
@@ -32,11 +34,12 @@ enum tma2d_edge_bits {
 enum tma2d_edges { TMA2D_INSIDE, TMA2D_SIDES, TMA2D_NEAREST_SIDES, TMA2D_HELD_SIDES, TMA2D_ENDS };
 
 /* The shape of a walk: everything that the compiler must know. */
-template <typename Type, template <typename> class Taps_, int Samples_, int Levels_, bool Staged_, int Warps_>
+template <typename Type, template <typename> class Taps_, int Samples_, int FusedSteps_, bool Staged_,
+          int Warps_>
 struct tma2d_form {
     using T = Type;
     using Taps = Taps_<T>;
-    static constexpr int Samples = Samples_, Levels = Levels_, Warps = Warps_;
+    static constexpr int Samples = Samples_, FusedSteps = FusedSteps_, Warps = Warps_;
     static constexpr bool Staged = Staged_;
     static constexpr int Pack = cuda_pack_of<T>::samples, Packs = Samples / Pack;
     static constexpr int Width = CUDA_WARP * Samples;
@@ -44,7 +47,7 @@ struct tma2d_form {
     /* Columns of a strip before and behind the useful ones, and how far the first strip's columns begin
        before the grid. */
     static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
-    static constexpr int Halo = (Levels + Pack - 1) / Pack * Pack;
+    static constexpr int Halo = (FusedSteps + Pack - 1) / Pack * Pack;
     static constexpr int Lead = (Halo + Sector - 1) / Sector * Sector;
     static constexpr int Useful = (Width - 2 * Halo) / Sector * Sector;
 
@@ -83,7 +86,7 @@ template <typename Form> struct tma2d_job {
 template <typename Form> struct tma2d_walk {
     using T = typename Form::T;
     using Taps = typename Form::Taps;
-    static constexpr int Samples = Form::Samples, Levels = Form::Levels, Pack = Form::Pack;
+    static constexpr int Samples = Form::Samples, FusedSteps = Form::FusedSteps, Pack = Form::Pack;
     using lane_row = T[Samples];
     using pair = T[2];
 
@@ -103,8 +106,8 @@ template <typename Form> struct tma2d_walk {
     int stage;          /* of the pair, and that stage's barrier */
     unsigned parity;    /* of the barrier's phase */
 
-    lane_row rows[2][Levels]; /* the older and the newer row of each level but the last, by turns */
-    pair sides[2][Levels];    /* the samples before and after these, where taps are diagonal */
+    lane_row rows[2][FusedSteps]; /* the older and the newer row of each level but the last, by turns */
+    pair sides[2][FusedSteps];    /* the samples before and after these, where taps are diagonal */
 
     CUDA_INLINE tma2d_walk(const tma2d_job<Form> &job_, T *shared)
         : job(job_), stages(shared), staging(shared + Form::Stages * Form::StageSamples),
@@ -118,9 +121,9 @@ template <typename Form> struct tma2d_walk {
         x = origin + lane * Samples;
         begin = job.first + max(place.strip * job.height - job.spared, 0);
         end = min(job.first + (place.strip + 1) * job.height - job.spared, job.end);
-        pairs = (end + Levels - first_row() + 1) / 2;
+        pairs = (end + FusedSteps - first_row() + 1) / 2;
         outside = job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
-        target = job.to.row(first_row() - Levels, channel, 0) + first_stored();
+        target = job.to.row(first_row() - FusedSteps, channel, 0) + first_stored();
         find_edges();
         clear();
     }
@@ -156,7 +159,7 @@ template <typename Form> struct tma2d_walk {
     CUDA_INLINE void clear()
     {
 #pragma unroll
-        for (int l = 0; l < Levels; l++) {
+        for (int l = 0; l < FusedSteps; l++) {
 #pragma unroll
             for (int turn = 0; turn < 2; turn++) {
 #pragma unroll
@@ -170,7 +173,7 @@ template <typename Form> struct tma2d_walk {
     /* The row that arrives first. */
     CUDA_INLINE int first_row() const
     {
-        return max(begin - Levels, 0);
+        return max(begin - FusedSteps, 0);
     }
 
     /* ---- arrival ---- */
@@ -247,15 +250,9 @@ template <typename Form> struct tma2d_walk {
         window_chain(job.taps, 1, rows[1 - turn][l], beside[0], beside[1], sums);
     }
 
-    static CUDA_INLINE void copy(lane_row &to, const lane_row &from)
-    {
-#pragma unroll
-        for (int i = 0; i < Samples; i++)
-            to[i] = from[i];
-    }
     CUDA_INLINE void keep(int turn, int l, const lane_row &row, const pair &beside)
     {
-        copy(rows[turn][l], row);
+        cuda_copy(rows[turn][l], row);
         sides[turn][l][0] = beside[0];
         sides[turn][l][1] = beside[1];
     }
@@ -269,10 +266,10 @@ template <typename Form> struct tma2d_walk {
         open<Edges>(0, Turn, sums);
         receive(Turn, row);
 #pragma unroll
-        for (int l = 0; l < Levels; l++) {
+        for (int l = 0; l < FusedSteps; l++) {
             lane_row next = {};
             pair beside = {};
-            if (l + 1 < Levels)
+            if (l + 1 < FusedSteps)
                 open<Edges>(l + 1, Turn, next);
             keep_beside<Edges>(row, beside);
             window_chain(job.taps, 2, row, beside[0], beside[1], sums);
@@ -281,8 +278,8 @@ template <typename Form> struct tma2d_walk {
                 sums[Samples - 1] = at_edge(TMA2D_LAST) ? rows[1 - Turn][l][Samples - 1] : sums[Samples - 1];
             }
             keep(Turn, l, row, beside);
-            copy(row, sums);
-            copy(sums, next);
+            cuda_copy(row, sums);
+            cuda_copy(sums, next);
         }
     }
 
@@ -336,7 +333,7 @@ template <typename Form> struct tma2d_walk {
             hold(first || last, newer, sums);
         }
         keep(Turn, l, row, beside);
-        copy(row, sums);
+        cuda_copy(row, sums);
     }
 
     /* The first rows of the grid do not come further than the level whose first row they bring. */
@@ -346,7 +343,7 @@ template <typename Form> struct tma2d_walk {
 
         receive(Turn, row);
 #pragma unroll
-        for (int l = 0; l < Levels; l++) {
+        for (int l = 0; l < FusedSteps; l++) {
             int y = arriving - 1 - l;
             cuda_launder(&y);
             if (y >= 0) {
@@ -370,17 +367,10 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- storing ---- */
 
-    static CUDA_INLINE void put_packs(T *to, const lane_row &row)
-    {
-#pragma unroll
-        for (int i = 0; i < Samples; i += Pack)
-            *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to + i) = cuda_pack(row + i);
-    }
-
     /* By two buffers in turn: between reading from one and writing to it again, the lanes have met. */
     CUDA_INLINE void exchange(T *buffer, lane_row &row) const
     {
-        put_packs(buffer + lane * Samples, row);
+        cuda_put(buffer + lane * Samples, row);
         __syncwarp();
 #pragma unroll
         for (int c = 0; c < Form::Packs; c++)
@@ -413,7 +403,7 @@ template <typename Form> struct tma2d_walk {
             take_levels<Edges, Turn>(row);
         if (Form::Staged)
             exchange(staging + Turn * Form::Width, row);
-        store(arriving - Levels >= begin && (Turn == 0 || arriving - Levels < end), row);
+        store(arriving - FusedSteps >= begin && (Turn == 0 || arriving - FusedSteps < end), row);
     }
 
     CUDA_INLINE void await()
@@ -455,7 +445,7 @@ template <typename Form> struct tma2d_walk {
     CUDA_INLINE void run()
     {
         const int planes = static_cast<int>(job.from.planes), nx = job.from.nx;
-        const int entered = begin < Levels ? Levels / Form::BoxRows + 1 : 0;
+        const int entered = begin < FusedSteps ? FusedSteps / Form::BoxRows + 1 : 0;
         const int left = max(entered, min(pairs, (planes - first_row()) / Form::BoxRows));
 
         start();
@@ -494,7 +484,7 @@ static inline bool tma2d_serves(const struct cuda_limits *limits, const struct o
                                 size_t planes)
 {
     return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
-           op->edge != EDGE_WRAP && nx % Form::Samples == 0 && planes > Form::Levels;
+           op->edge != EDGE_WRAP && nx % Form::Samples == 0 && planes > Form::FusedSteps;
 }
 
 template <typename Form> static inline int tma2d_columns(long long nx)
@@ -502,21 +492,21 @@ template <typename Form> static inline int tma2d_columns(long long nx)
     return static_cast<int>(cuda_ceil_divide(nx + Form::Lead - Form::Halo, Form::Useful));
 }
 
-/* The rows of a strip, which walks 2 · Levels more and some to get going, so that fewer than Levels are not
-   worth a strip. The device takes strips in rounds of `residents`; in many rounds they get out of step, and
-   only the last one ends in idle places. */
+/* The rows of a strip, which walks 2 · FusedSteps more and some to get going, so that fewer than FusedSteps
+   are not worth a strip. The device takes strips in rounds of `residents`; in many rounds they get out of
+   step, and only the last one ends in idle places. */
 template <typename Form>
 static inline int tma2d_height(long long rows, long long columns, long long residents)
 {
     const int start = 6, few = 4;
-    const long long least = Form::Levels;
+    const long long least = Form::FusedSteps;
     const double tail = 0.3;
 
     return static_cast<int>(cuda_march_chunk(rows, rows, [=](long long height, long long strips) {
         const double full = static_cast<double>(columns * strips) / static_cast<double>(residents);
         const double rounds =
             full > few ? full + tail : static_cast<double>(cuda_ceil_divide(columns * strips, residents));
-        return rounds * static_cast<double>((height > least ? height : least) + 2 * Form::Levels + start);
+        return rounds * static_cast<double>((height > least ? height : least) + 2 * Form::FusedSteps + start);
     }));
 }
 
@@ -525,11 +515,11 @@ static inline int tma2d_height(long long rows, long long columns, long long resi
  * bottom. */
 template <typename Form> static inline int tma2d_spared_above(int first)
 {
-    return first == 0 ? Form::Levels + 4 : 0;
+    return first == 0 ? Form::FusedSteps + 4 : 0;
 }
 template <typename Form> static inline int tma2d_spared_below(int end, long long planes)
 {
-    return end == planes ? 2 * Form::Levels : 0;
+    return end == planes ? 2 * Form::FusedSteps : 0;
 }
 
 template <typename Form> static inline cudaError_t tma2d_launch(const struct cuda_job *from)
@@ -580,17 +570,17 @@ static inline void tma2d_describe(const struct cuda_question *asked, struct cuda
     const int spared = tma2d_spared_above<Form>(0) + tma2d_spared_below<Form>(static_cast<int>(rows), rows);
     form->coarsen = coarsen > 0 ? coarsen : tma2d_height<Form>(rows + spared, columns, form->resident_blocks);
     const double walked = static_cast<double>(Form::Width) / Form::Useful *
-                          (1 + 2.0 * Form::Levels / static_cast<double>(form->coarsen));
+                          (1 + 2.0 * Form::FusedSteps / static_cast<double>(form->coarsen));
     form->tile_x = Form::Useful;
     form->tile_y = form->coarsen;
     form->stride = 1;
-    form->steps = Form::Levels;
+    form->steps = Form::FusedSteps;
     form->reach = 1;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
     form->block = dim3(CUDA_WARP);
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(&tma2d_kernel<Form>);
-    form->bytes_per_update = (walked + 1) * sizeof(typename Form::T) / Form::Levels;
+    form->bytes_per_update = (walked + 1) * sizeof(typename Form::T) / Form::FusedSteps;
     form->operations_per_update = cuda_operations(asked->op) * walked;
 }
 

@@ -1,14 +1,17 @@
 /* Convolution of a picture with a K×K window, coarsened in registers.
  *
+ * Known as: register-tiled 2D convolution; thread coarsening along the rows; weights in constant memory.
  * Idea: a warp streams down a column strip; a lane owns four samples of a row and keeps the open sums of the
- * K rows that the arriving row takes part in. Every sample is read from shared memory once a row, never
- * again. Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights
- * straight from the kernel's parameters (small windows), or from shared memory, four at a time (large ones).
- * Small windows without gaps are whole tiles in registers instead: cuda_window_unrolled.cuh.
+ *   K rows that the arriving row takes part in. Every sample is read from shared memory once a row, never
+ *   again.
+ * Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights straight
+ *   from the kernel's parameters, which lie in constant memory (small windows), or from shared memory, four
+ *   at a time (large ones). Small windows without gaps are whole tiles in registers instead:
+ *   cuda_window_unrolled.cuh.
  * Costs: 4·K registers; rows above a strip that its neighbour reads, too.
  * Traffic per sample: 2 words, and the strips' overlap, which is mostly found in the L2 cache.
  * Wins when: the window is dense. Small windows run at the speed of copying, large ones at that of the
- * multipliers. */
+ *   multipliers. */
 #include "kernels/cuda/shared/cuda_window_unrolled.cuh"
 
 #include <type_traits>
@@ -432,66 +435,14 @@ template <typename T, typename Act> void whole_with_form(const struct op *op, Ac
         whole_choose<T, whole_side<T>()>(side_of(op), act);
 }
 
-template <typename T> strip_kernel_entry unrolled_entry(int side)
+/* What make gives for a side of Least to Most samples; else an entry without side. */
+template <int Least, int Most, typename Make> strip_kernel_entry entry_for(int side, const Make &make)
 {
-    switch (side) {
-    case 3:
-        return unrolled_entry<T, 3, dense_row>();
-    case 5:
-        return unrolled_entry<T, 5, dense_row>();
-    case 7:
-        return unrolled_entry<T, 7, dense_row>();
-    case 9:
-        return unrolled_entry<T, 9, dense_row>();
-    case 11:
-        return unrolled_entry<T, 11, dense_row>();
-    case 13:
-        return unrolled_entry<T, 13, dense_row>();
-    case 15:
-        return unrolled_entry<T, 15, dense_row>();
-    default:
-        return {};
-    }
-}
-
-strip_kernel_entry large_dense_entry(int side)
-{
-    switch (side) {
-    case 17:
-        return large_entry<17>();
-    case 19:
-        return large_entry<19>();
-    case 21:
-        return large_entry<21>();
-    case 23:
-        return large_entry<23>();
-    case 25:
-        return large_entry<25>();
-    case 27:
-        return large_entry<27>();
-    case 29:
-        return large_entry<29>();
-    case 31:
-        return large_entry<31>();
-    default:
-        return {};
-    }
-}
-
-template <typename T> strip_kernel_entry sparse_entry(int side)
-{
-    switch (side) {
-    case 3:
-        return unrolled_entry<T, 3, sparse_row>();
-    case 5:
-        return unrolled_entry<T, 5, sparse_row>();
-    case 7:
-        return unrolled_entry<T, 7, sparse_row>();
-    case 9:
-        return unrolled_entry<T, 9, sparse_row>();
-    default:
-        return {};
-    }
+    if (side == Most)
+        return make(std::integral_constant<int, Most>());
+    if constexpr (Most > Least)
+        return entry_for<Least, Most - 2>(side, make);
+    return {};
 }
 
 /* Short strips keep what runs together close in memory, which is worth walking rows twice while the
@@ -503,54 +454,54 @@ int most_rows(int side)
 }
 
 /* The kernel that serves an op, or one without side. */
-strip_kernel_entry entry_of(const struct op *op)
+template <typename T> strip_kernel_entry entry_of(const struct op *op)
 {
     const int side = side_of(op);
 
     if (!is_dense(op))
-        return op->work == WORK_F32 ? sparse_entry<float>(side) : sparse_entry<double>(side);
-    if (side > UNROLLED_SIDE && op->work == WORK_F32)
-        return large_dense_entry(side);
-    return op->work == WORK_F32 ? unrolled_entry<float>(side) : unrolled_entry<double>(side);
+        return entry_for<3, SPARSE_SIDE>(
+            side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, sparse_row>(); });
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (side > UNROLLED_SIDE)
+            return entry_for<UNROLLED_SIDE + 2, LARGEST_SIDE>(
+                side, [](auto chosen) { return large_entry<decltype(chosen)::value>(); });
+    }
+    return entry_for<3, UNROLLED_SIDE>(
+        side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, dense_row>(); });
 }
 
-size_t strip_shared_bytes(const struct op *op)
+template <typename T> size_t strip_shared_bytes(const struct op *op)
 {
     const int side = side_of(op);
-    const int weights = side > UNROLLED_SIDE && op->work == WORK_F32 ? chunks_of(side) * side * 4 : 0;
+    const int weights = side > UNROLLED_SIDE && sizeof(T) == sizeof(float) ? chunks_of(side) * side * 4 : 0;
 
-    return cuda_ring_bytes(STRIP_COLUMNS + 2 * halo_of(side), work_size(op->work)) +
-           static_cast<size_t>(weights) * work_size(op->work);
+    return cuda_ring_bytes(STRIP_COLUMNS + 2 * halo_of(side), sizeof(T)) +
+           static_cast<size_t>(weights) * sizeof(T);
 }
 
 /* Settle the form in memory order, if there is one; its tiles are not to choose. */
-bool whole_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool whole_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     bool serves = false;
-    const auto describe = [&](auto chosen) {
+
+    whole_with_form<T>(asked->op, [&](auto chosen) {
         serves = unrolled_serves<decltype(chosen)>(asked->shape, UNROLLED_PLANES);
         if (serves)
             unrolled_describe<decltype(chosen)>(asked, UNROLLED_PLANES, form);
-    };
-
-    if (asked->op->work == WORK_F32)
-        whole_with_form<float>(asked->op, describe);
-    else
-        whole_with_form<double>(asked->op, describe);
+    });
     return serves;
 }
 
-bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     if (!cuda_is_picture(asked->op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid has three axes");
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in strips");
 
-    if (asked->wish->coarsen == 0 && whole_shape(asked, form))
+    if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form))
         return true;
-    const strip_kernel_entry entry = entry_of(asked->op);
-    const double word = static_cast<double>(work_size(asked->op->work));
+    const strip_kernel_entry entry = entry_of<T>(asked->op);
     if (entry.side == 0)
         return cuda_refuse(asked->refusal,
                            "a window of %dx%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
@@ -573,9 +524,9 @@ bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
     form->reach = entry.side / 2;
     form->block = dim3(CUDA_WARP);
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
-    form->shared_bytes = strip_shared_bytes(asked->op);
+    form->shared_bytes = strip_shared_bytes<T>(asked->op);
     form->kernel = entry.kernel;
-    form->bytes_per_update = word * (2 + static_cast<double>(entry.side - 1) / form->coarsen);
+    form->bytes_per_update = sizeof(T) * (2 + static_cast<double>(entry.side - 1) / form->coarsen);
     form->operations_per_update = cuda_operations(asked->op);
     return true;
 }
@@ -586,23 +537,17 @@ bool is_whole(const struct cuda_form *form)
     return form->block.x > CUDA_WARP;
 }
 
-cudaError_t strip_launch(const struct cuda_job *job)
+template <typename T> cudaError_t strip_launch(const struct cuda_job *job)
 {
     cudaError_t error = cudaSuccess;
-    const auto launch = [&](auto chosen) { error = unrolled_launch<decltype(chosen)>(job, UNROLLED_PLANES); };
 
-    if (is_whole(job->form)) {
-        if (job->op->op->work == WORK_F32)
-            whole_with_form<float>(job->op->op, launch);
-        else
-            whole_with_form<double>(job->op->op, launch);
-        return error;
-    }
-    return entry_of(job->op->op).launch(job);
+    if (!is_whole(job->form))
+        return entry_of<T>(job->op->op).launch(job);
+    whole_with_form<T>(job->op->op,
+                       [&](auto chosen) { error = unrolled_launch<decltype(chosen)>(job, UNROLLED_PLANES); });
+    return error;
 }
 
 } // namespace
 
-extern const struct cuda_rung cuda_rung_strip = {
-    false, true, false, strip_shape, strip_launch,
-};
+CUDA_RUNG(strip, false, true, false);

@@ -17,67 +17,55 @@
 
 #define CUDA_INLINE __device__ __forceinline__
 
+#define CUDA_WARP      32
+#define CUDA_ALL_LANES 0xffffffffu
+
 /* Loops over what a block or thread does beyond its first turn say `unroll 1`: to unroll them, compilers
  * count their turns first, by a 64-bit division that costs more than the turn. */
 
-/* arith.h by work type. */
-CUDA_INLINE float cuda_pm1(float q)
-{
-    return arith_pm1_f32(q);
-}
-CUDA_INLINE double cuda_pm1(double q)
-{
-    return arith_pm1_f64(q);
-}
-CUDA_INLINE float cuda_pm2(float q)
-{
-    return arith_pm2_f32(q);
-}
-CUDA_INLINE double cuda_pm2(double q)
-{
-    return arith_pm2_f64(q);
-}
-CUDA_INLINE float cuda_tanh(float x)
-{
-    return arith_tanh_f32(x);
-}
-CUDA_INLINE double cuda_tanh(double x)
-{
-    return arith_tanh_f64(x);
-}
-CUDA_INLINE float cuda_sqrt(float x)
-{
-    return arith_sqrt_f32(x);
-}
-CUDA_INLINE double cuda_sqrt(double x)
-{
-    return arith_sqrt_f64(x);
-}
-CUDA_INLINE float cuda_react(float u, float reaction, float remainder)
-{
-    return arith_react_f32(u, reaction, remainder);
-}
-CUDA_INLINE double cuda_react(double u, double reaction, double remainder)
-{
-    return arith_react_f64(u, reaction, remainder);
-}
+/* arith.h by work type: cuda_fma(a, b, c) is arith_fma_f32 of floats, arith_fma_f64 of doubles. */
+#define CUDA_ARITH_1(name)                                                                                   \
+    CUDA_INLINE float cuda_##name(float a)                                                                   \
+    {                                                                                                        \
+        return arith_##name##_f32(a);                                                                        \
+    }                                                                                                        \
+    CUDA_INLINE double cuda_##name(double a)                                                                 \
+    {                                                                                                        \
+        return arith_##name##_f64(a);                                                                        \
+    }
+#define CUDA_ARITH_2(name)                                                                                   \
+    CUDA_INLINE float cuda_##name(float a, float b)                                                          \
+    {                                                                                                        \
+        return arith_##name##_f32(a, b);                                                                     \
+    }                                                                                                        \
+    CUDA_INLINE double cuda_##name(double a, double b)                                                       \
+    {                                                                                                        \
+        return arith_##name##_f64(a, b);                                                                     \
+    }
+#define CUDA_ARITH_3(name)                                                                                   \
+    CUDA_INLINE float cuda_##name(float a, float b, float c)                                                 \
+    {                                                                                                        \
+        return arith_##name##_f32(a, b, c);                                                                  \
+    }                                                                                                        \
+    CUDA_INLINE double cuda_##name(double a, double b, double c)                                             \
+    {                                                                                                        \
+        return arith_##name##_f64(a, b, c);                                                                  \
+    }
 
-CUDA_INLINE float cuda_pm1_joint(float s)
-{
-    return arith_pm1_joint_f32(s);
-}
-CUDA_INLINE double cuda_pm1_joint(double s)
-{
-    return arith_pm1_joint_f64(s);
-}
-CUDA_INLINE float cuda_pm2_joint(float s)
-{
-    return arith_pm2_joint_f32(s);
-}
-CUDA_INLINE double cuda_pm2_joint(double s)
-{
-    return arith_pm2_joint_f64(s);
-}
+CUDA_ARITH_3(fma)
+CUDA_ARITH_1(pm1)
+CUDA_ARITH_1(pm2)
+CUDA_ARITH_1(pm1_joint)
+CUDA_ARITH_1(pm2_joint)
+CUDA_ARITH_1(tanh)
+CUDA_ARITH_1(sqrt)
+CUDA_ARITH_3(react)
+CUDA_ARITH_2(cover)
+CUDA_ARITH_3(uncovered)
+CUDA_ARITH_2(srgb_to_linear)
+CUDA_ARITH_2(srgb_from_linear)
+CUDA_ARITH_3(gamma_scaled)
+
 CUDA_INLINE float cuda_point(enum point_kind kind, float v, float a, float b)
 {
     return arith_point_f32(kind, v, a, b);
@@ -85,22 +73,6 @@ CUDA_INLINE float cuda_point(enum point_kind kind, float v, float a, float b)
 CUDA_INLINE double cuda_point(enum point_kind kind, double v, double a, double b)
 {
     return arith_point_f64(kind, v, a, b);
-}
-CUDA_INLINE float cuda_cover(float alpha, float max)
-{
-    return arith_cover_f32(alpha, max);
-}
-CUDA_INLINE double cuda_cover(double alpha, double max)
-{
-    return arith_cover_f64(alpha, max);
-}
-CUDA_INLINE float cuda_uncovered(float colour, float separate, float cover)
-{
-    return arith_uncovered_f32(colour, separate, cover);
-}
-CUDA_INLINE double cuda_uncovered(double colour, double separate, double cover)
-{
-    return arith_uncovered_f64(colour, separate, cover);
 }
 
 /* What OP_HEAT makes of a sample and its frozen neighbours. */
@@ -472,6 +444,23 @@ template <typename Filter> static inline Filter cuda_weights_of(const struct op 
     for (size_t k = 0; k < op->tap_count; k++)
         filter.weights[k] = static_cast<std::decay_t<decltype(filter.weights[0])>>(op->taps[k].weight);
     return filter;
+}
+
+/* Call act with a value of the work type. */
+template <typename Act> static inline auto cuda_with_work(enum work_type work, const Act &act)
+{
+    return work == WORK_F32 ? act(float()) : act(double());
+}
+
+/* The shape of the fields of a launch. */
+static inline struct shape cuda_shape_of(const struct cuda_job *job)
+{
+    return cuda_with_work(job->op->op->work, [=](auto sample) {
+        const auto &view = *static_cast<const cuda_view<decltype(sample)> *>(job->from);
+
+        return (struct shape){static_cast<size_t>(view.nx), static_cast<size_t>(view.rows),
+                              static_cast<size_t>(view.planes), static_cast<unsigned>(view.channels)};
+    });
 }
 
 /* Whether a filter other than cuda_any_filter serves the op. */

@@ -1,10 +1,12 @@
 /* Samples of a file into fields, and back: types, byte order, channels, transfer curves, alpha.
  *
+ * Known as: elementwise (map) kernels with a grid-stride loop; array of structures to structure of arrays.
  * Idea: a thread takes a pixel with all its channels, so that alpha is at hand for its colours, and
- * neighbours in x take neighbouring pixels. Adds: nothing; curves are arithmetic. Costs: with many channels a
- * warp's accesses to the file's samples are a pixel apart. Traffic per sample: what the file's type takes,
- * and a word a channel of the field. Wins when: always, against doing it on the CPU: packed samples cross the
- * bus, not words. */
+ *   neighbours in x take neighbouring pixels.
+ * Adds: nothing; curves are arithmetic.
+ * Costs: with many channels a warp's accesses to the file's samples are a pixel apart, and not coalesced.
+ * Traffic per sample: what the file's type takes, and a word a channel of the field.
+ * Wins when: always, against doing it on the CPU: packed samples cross the bus, not words. */
 #include "cuda_convert.h"
 
 #include "cuda_sample.cuh"
@@ -15,33 +17,6 @@ namespace
 {
 
 #define CONVERT_THREADS 256
-#define WARP            32
-#define ALL_LANES       0xffffffffu
-
-CUDA_INLINE float srgb_to_linear(float v, float max)
-{
-    return arith_srgb_to_linear_f32(v, max);
-}
-CUDA_INLINE double srgb_to_linear(double v, double max)
-{
-    return arith_srgb_to_linear_f64(v, max);
-}
-CUDA_INLINE float srgb_from_linear(float v, float max)
-{
-    return arith_srgb_from_linear_f32(v, max);
-}
-CUDA_INLINE double srgb_from_linear(double v, double max)
-{
-    return arith_srgb_from_linear_f64(v, max);
-}
-CUDA_INLINE float gamma_scaled(float v, float max, float exponent)
-{
-    return arith_gamma_scaled_f32(v, max, exponent);
-}
-CUDA_INLINE double gamma_scaled(double v, double max, double exponent)
-{
-    return arith_gamma_scaled_f64(v, max, exponent);
-}
 
 template <typename T> struct coding_point {
     enum point_kind kind;
@@ -79,9 +54,9 @@ template <typename T> struct coding {
     {
         switch (transfer) {
         case TRANSFER_SRGB:
-            return srgb_to_linear(value, max);
+            return cuda_srgb_to_linear(value, max);
         case TRANSFER_GAMMA:
-            return gamma_scaled(value, max, decode);
+            return cuda_gamma_scaled(value, max, decode);
         default:
             return value;
         }
@@ -90,9 +65,9 @@ template <typename T> struct coding {
     {
         switch (transfer) {
         case TRANSFER_SRGB:
-            return srgb_from_linear(value, max);
+            return cuda_srgb_from_linear(value, max);
         case TRANSFER_GAMMA:
-            return gamma_scaled(value, max, encode);
+            return cuda_gamma_scaled(value, max, encode);
         default:
             return value;
         }
@@ -183,12 +158,12 @@ CUDA_INLINE void add_count(unsigned long long *total, unsigned mine)
 {
     unsigned long long sum = mine;
 
-    if (!__any_sync(ALL_LANES, mine != 0))
+    if (!__any_sync(CUDA_ALL_LANES, mine != 0))
         return;
 #pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        sum += __shfl_down_sync(ALL_LANES, sum, distance);
-    if (threadIdx.x % WARP == 0)
+    for (int distance = CUDA_WARP / 2; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(CUDA_ALL_LANES, sum, distance);
+    if (threadIdx.x % CUDA_WARP == 0)
         atomicAdd(total, sum);
 }
 
@@ -318,11 +293,11 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
 CUDA_INLINE void raise_peak(unsigned long long *peak, unsigned long long mine)
 {
 #pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const unsigned long long other = __shfl_down_sync(ALL_LANES, mine, distance);
+    for (int distance = CUDA_WARP / 2; distance > 0; distance /= 2) {
+        const unsigned long long other = __shfl_down_sync(CUDA_ALL_LANES, mine, distance);
         mine = other > mine ? other : mine;
     }
-    if (threadIdx.x % WARP == 0 && mine > *static_cast<volatile unsigned long long *>(peak))
+    if (threadIdx.x % CUDA_WARP == 0 && mine > *static_cast<volatile unsigned long long *>(peak))
         atomicMax(peak, mine);
 }
 
@@ -361,10 +336,12 @@ dim3 convert_grid(const pixels &pixels)
     return dim3(static_cast<unsigned>(blocks < most ? blocks : most));
 }
 
+} // namespace
+
 template <typename T>
-cudaError_t load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
-                        struct range planes, struct range counted, struct cuda_outcomes *outcomes,
-                        cudaStream_t stream)
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
+                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                             cudaStream_t stream)
 {
     const pixels pixels = pixels_of(to, planes);
 
@@ -378,8 +355,8 @@ cudaError_t load_planes(const struct encoding *encoding, const void *packed, con
 }
 
 template <typename T>
-cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
-                         struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
+cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
+                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
 {
     const pixels pixels = pixels_of(from, planes);
 
@@ -392,8 +369,8 @@ cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &fr
 }
 
 template <typename T>
-cudaError_t measure_planes(const struct encoding *encoding, const cuda_view<T> &from, struct range planes,
-                           struct cuda_peaks *peaks, cudaStream_t stream)
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<T> &from,
+                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream)
 {
     const pixels pixels = pixels_of(from, planes);
     const auto kernel = measure_kernel<T>;
@@ -402,42 +379,16 @@ cudaError_t measure_planes(const struct encoding *encoding, const cuda_view<T> &
                        from, pixels, peaks);
 }
 
-} // namespace
+#define INSTANTIATE(T)                                                                                       \
+    template cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed,               \
+                                          const cuda_view<T> &to, struct range planes, struct range counted, \
+                                          struct cuda_outcomes *outcomes, cudaStream_t stream);              \
+    template cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<T> &from,        \
+                                           void *packed, struct range planes,                                \
+                                           struct cuda_outcomes *outcomes, cudaStream_t stream);             \
+    template cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<T> &from,      \
+                                             struct range planes, struct cuda_peaks *peaks,                  \
+                                             cudaStream_t stream);
 
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
-                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
-                             cudaStream_t stream)
-{
-    return load_planes(encoding, packed, to, planes, counted, outcomes, stream);
-}
-
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
-                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
-                             cudaStream_t stream)
-{
-    return load_planes(encoding, packed, to, planes, counted, outcomes, stream);
-}
-
-cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<float> &from, void *packed,
-                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
-{
-    return store_planes(encoding, from, packed, planes, outcomes, stream);
-}
-
-cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
-                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
-{
-    return store_planes(encoding, from, packed, planes, outcomes, stream);
-}
-
-cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<float> &from,
-                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream)
-{
-    return measure_planes(encoding, from, planes, peaks, stream);
-}
-
-cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<double> &from,
-                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream)
-{
-    return measure_planes(encoding, from, planes, peaks, stream);
-}
+INSTANTIATE(float)
+INSTANTIATE(double)

@@ -11,17 +11,14 @@ struct cuda_outcomes {
 
 /* Planes of a file, packed, in the device's memory, into planes of a field. Strays of the counted planes are
    added. Channels that the field has beyond encoding_work_channels(encoding) become 0. */
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
-                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
-                             cudaStream_t stream);
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
+template <typename T>
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
                              struct range planes, struct range counted, struct cuda_outcomes *outcomes,
                              cudaStream_t stream);
 
 /* And back; the other outcomes are added. */
-cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<float> &from, void *packed,
-                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
-cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
+template <typename T>
+cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
                               struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
 
 /* The ranks of extremes, in the device's memory; 0 where there is none yet. The least has the greatest
@@ -31,9 +28,8 @@ struct cuda_peaks {
 };
 
 /* Add the extremes of the colours that cuda_store_planes would write. */
-cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<float> &from,
-                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream);
-cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<double> &from,
+template <typename T>
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<T> &from,
                                 struct range planes, struct cuda_peaks *peaks, cudaStream_t stream);
 
 #endif

@@ -52,14 +52,4 @@ __device__ inline __attribute__((noinline)) long long cuda_edge_index(enum edge_
     return arith_edge_index(rule, i, n);
 }
 
-/* arith.h by work type. */
-__host__ __device__ __forceinline__ float cuda_fma(float a, float b, float c)
-{
-    return arith_fma_f32(a, b, c);
-}
-__host__ __device__ __forceinline__ double cuda_fma(double a, double b, double c)
-{
-    return arith_fma_f64(a, b, c);
-}
-
 #endif

@@ -1,9 +1,9 @@
-/* What the walks along the planes share: how the planes are cut into chunks, how blocks of chunks over
- * columns of tiles are launched, and the boxes in which planes come.
+/* What the walks along the planes share: how the planes are cut into chunks, where a block finds its tile and
+ * its chunk, how blocks of chunks over columns of tiles are launched, and the boxes in which planes come.
  *
- * A form has T, Levels, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, SharedBytes, and
- * chunk(planes, columns, residents), the planes of a chunk where the device runs `residents` blocks at once.
- */
+ * A form has T, FusedSteps, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, Blocks (that a
+ * multiprocessor runs at once), SharedBytes, and chunk(planes, columns, residents), the planes of a chunk
+ * where the device runs so many blocks at once. */
 #ifndef CUDA_MARCH_COMMON_CUH
 #define CUDA_MARCH_COMMON_CUH
 
@@ -31,6 +31,30 @@ template <typename Cost> static inline long long cuda_march_chunk(long long plan
     return best;
 }
 
+/* The number of a block, from which it finds its tile along x, its tile down the rows, its channel and, in
+ * the end, its chunk: blocks that follow each other stand side by side, so that they share rows in the L2
+ * cache. */
+struct cuda_march_number {
+    long long rest;
+
+    CUDA_INLINE cuda_march_number() : rest(blockIdx.x)
+    {
+    }
+    CUDA_INLINE int of(int count)
+    {
+        const int index = static_cast<int>(rest % count);
+
+        rest /= count;
+        return index;
+    }
+};
+
+/* The end of a chunk, whose last one may be shorter. */
+template <typename Job> CUDA_INLINE long long cuda_march_end(const Job &job, long long begin)
+{
+    return begin + job.chunk < job.end ? begin + job.chunk : job.end;
+}
+
 /* How many tiles of a form cover the rows: the first begins with the grid and the last ends with it, unless
    rows go on at the other end. */
 template <typename Form> static inline long long cuda_march_row_tiles(long long rows, bool wraps)
@@ -40,27 +64,11 @@ template <typename Form> static inline long long cuda_march_row_tiles(long long 
     return rows <= Form::Height ? 1 : cuda_ceil_divide(rows - 2 * Form::Halo, Form::UsefulRows);
 }
 
-/* The grid of the fields of a launch. */
-struct cuda_march_grid {
-    size_t nx, rows, planes;
-};
-
-template <typename T> static inline struct cuda_march_grid cuda_march_extents_of(const void *field)
-{
-    const cuda_view<T> &view = *static_cast<const cuda_view<T> *>(field);
-
-    return {static_cast<size_t>(view.nx), static_cast<size_t>(view.rows), static_cast<size_t>(view.planes)};
-}
-static inline struct cuda_march_grid cuda_march_extents(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? cuda_march_extents_of<float>(job->from)
-                                         : cuda_march_extents_of<double>(job->from);
-}
-
-/* A launch of a form: `job` has what concerns its op already. `wraps`: rows go on at the other end. */
+/* A launch of a form: `job` has what concerns its op already. `wraps`: rows go on at the other end.
+   `residents`: how many blocks the device runs at once; 0 where the form of the launch settles the chunk. */
 template <typename Form, typename Job>
 static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *job, void (*kernel)(const Job),
-                                            bool wraps)
+                                            bool wraps, int residents)
 {
     using T = typename Form::T;
     const cudaError_t status = cuda_permit_shared(kernel, Form::SharedBytes);
@@ -75,8 +83,7 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
     const long long columns = static_cast<long long>(job->tiles_x) * job->tiles_rows * job->from.channels;
     if (status != cudaSuccess || planes == 0)
         return status;
-    job->chunk = from->form->resident_blocks > 0 ? Form::chunk(planes, columns, from->form->resident_blocks)
-                                                 : from->form->coarsen;
+    job->chunk = residents > 0 ? Form::chunk(planes, columns, residents) : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job->chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, *job);
 }
@@ -97,18 +104,18 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->tile_x = Form::UsefulX;
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
-    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors;
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Blocks;
     form->coarsen = asked->wish->coarsen > 0
                         ? asked->wish->coarsen
                         : static_cast<int>(Form::chunk(planes, columns, form->resident_blocks));
     form->stride = 1;
-    form->steps = Form::Levels;
+    form->steps = Form::FusedSteps;
     form->reach = Form::Radius;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(kernel);
-    form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::Levels;
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::FusedSteps;
     form->operations_per_update = cuda_operations(asked->op) * overlap;
 }
 

@@ -1,12 +1,10 @@
 /* What the streaming rungs of pictures share: a warp walks down a column strip, and the rows ahead of it
- * arrive in a ring of shared memory that is its own. A warp needs no barrier, only its lanes' agreement. */
+ * arrive in a ring of shared memory that is its own (a multistage pipeline by cp.async). A warp needs no
+ * barrier, only its lanes' agreement. */
 #ifndef CUDA_ROW_RING_CUH
 #define CUDA_ROW_RING_CUH
 
 #include "cuda_chain.cuh"
-
-#define CUDA_WARP      32
-#define CUDA_ALL_LANES 0xffffffffu
 
 /* Rows of the ring. All but the one that is being read are on their way. */
 #define CUDA_RING_STAGES 4
@@ -51,6 +49,28 @@ template <int Count, typename T> CUDA_INLINE void cuda_load_packs(const T *from,
 #pragma unroll
     for (int i = 0; i < Count; i += cuda_pack_of<T>::samples)
         cuda_unpack(*reinterpret_cast<const vector *>(from + i), samples + i);
+}
+
+/* The same, to such memory. */
+template <typename T, int Count> CUDA_INLINE void cuda_put(T *to, const T (&samples)[Count])
+{
+#pragma unroll
+    for (int i = 0; i < Count; i += cuda_pack_of<T>::samples)
+        *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to + i) = cuda_pack(samples + i);
+}
+
+template <typename T, int Count> CUDA_INLINE void cuda_copy(T (&to)[Count], const T (&from)[Count])
+{
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        to[i] = from[i];
+}
+
+template <typename T, int Count> CUDA_INLINE void cuda_fill(T (&samples)[Count], T value)
+{
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        samples[i] = value;
 }
 
 /* Samples of a lane to columns [x, x + Count) of a row, as far as they lie in [begin, end). */

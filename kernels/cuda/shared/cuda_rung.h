@@ -101,9 +101,17 @@ struct cuda_rung {
     bool tiles, coarsens; /* whether a wish may choose its tile, its coarsening */
     bool mixes;           /* whether it serves ops that mix channels */
 
-    /* Settle the form, or say why this rung does not apply (or which limit a wish breaks). */
-    bool (*shape)(const struct cuda_question *asked, struct cuda_form *form);
-    cudaError_t (*launch)(const struct cuda_job *job);
+    /* By work type: settle the form, or say why this rung does not apply (or which limit a wish breaks). */
+    bool (*shape[2])(const struct cuda_question *asked, struct cuda_form *form);
+    cudaError_t (*launch[2])(const struct cuda_job *job);
 };
+
+/* The rung of the templates NAME_shape and NAME_launch. */
+#define CUDA_RUNG(name, tiles, coarsens, mixes)                                                              \
+    extern const struct cuda_rung cuda_rung_##name = {tiles,                                                 \
+                                                      coarsens,                                              \
+                                                      mixes,                                                 \
+                                                      {name##_shape<float>, name##_shape<double>},           \
+                                                      {name##_launch<float>, name##_launch<double>}}
 
 #endif

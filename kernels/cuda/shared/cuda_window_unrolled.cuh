@@ -1,6 +1,9 @@
 /* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture, and taps along
  * one axis.
  *
+ * Known as: direct convolution, register-tiled and fully unrolled; weights in constant memory and uniform
+ *   registers.
+ *
  * A thread computes a pack of a row and the same columns of some rows below it, and all taps are unrolled.
  * It loads every row that its window reaches once, its own pack and those beside it, which its neighbours
  * load, too: the first-level cache serves them. There is no shared memory and no barrier, and tiles that run
@@ -181,9 +184,12 @@ template <typename Form> struct unrolled_tile {
 
     /* ---- what lies outside in x ---- */
 
-    /* The grid begins before sample `Edge` of the rows, or ends there. */
-    template <int Edge, int Count> CUDA_INLINE void fold_start(T (&rows)[Count][Loaded]) const
+    /* The grid begins before sample `Edge` of the rows; or, `Ends`, it ends there. */
+    template <int Edge, bool Ends, int Count> CUDA_INLINE void fold_side(T (&rows)[Count][Loaded]) const
     {
+        constexpr int Begin = Ends ? Edge : 0, End = Ends ? Loaded : Edge;
+        constexpr int Nearest = Ends ? Edge - 1 : Edge;
+
         switch (job.edge.rule) {
         case EDGE_WRAP:
             break;
@@ -191,7 +197,7 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll
             for (int r = 0; r < Count; r++) {
 #pragma unroll
-                for (int i = 0; i < Edge; i++)
+                for (int i = Begin; i < End; i++)
                     rows[r][i] = rows[r][2 * Edge - 1 - i];
             }
             break;
@@ -199,8 +205,8 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll
             for (int r = 0; r < Count; r++) {
 #pragma unroll
-                for (int i = 0; i < Edge; i++)
-                    rows[r][i] = rows[r][2 * Edge - i];
+                for (int i = Begin; i < End; i++)
+                    rows[r][i] = rows[r][2 * Nearest - i];
             }
             break;
         default:
@@ -209,40 +215,8 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll
             for (int r = 0; r < Count; r++) {
 #pragma unroll
-                for (int i = 0; i < Edge; i++)
-                    rows[r][i] = repeats ? rows[r][Edge] : constant;
-            }
-        }
-    }
-    template <int Edge, int Count> CUDA_INLINE void fold_end(T (&rows)[Count][Loaded]) const
-    {
-        switch (job.edge.rule) {
-        case EDGE_WRAP:
-            break;
-        case EDGE_REFLECT:
-#pragma unroll
-            for (int r = 0; r < Count; r++) {
-#pragma unroll
-                for (int i = Edge; i < Loaded; i++)
-                    rows[r][i] = rows[r][2 * Edge - 1 - i];
-            }
-            break;
-        case EDGE_MIRROR:
-#pragma unroll
-            for (int r = 0; r < Count; r++) {
-#pragma unroll
-                for (int i = Edge; i < Loaded; i++)
-                    rows[r][i] = rows[r][2 * Edge - 2 - i];
-            }
-            break;
-        default:
-            const bool repeats = job.edge.rule != EDGE_CONSTANT;
-            const T constant = outside();
-#pragma unroll
-            for (int r = 0; r < Count; r++) {
-#pragma unroll
-                for (int i = Edge; i < Loaded; i++)
-                    rows[r][i] = repeats ? rows[r][Edge - 1] : constant;
+                for (int i = Begin; i < End; i++)
+                    rows[r][i] = repeats ? rows[r][Nearest] : constant;
             }
         }
     }
@@ -252,9 +226,9 @@ template <typename Form> struct unrolled_tile {
     {
         if constexpr (Near < Before) {
             if (x == Near)
-                fold_start<Before - Near>(rows);
+                fold_side<Before - Near, false>(rows);
             if (x == job.nx - Pack - Near)
-                fold_end<Before + Pack + Near>(rows);
+                fold_side<Before + Pack + Near, true>(rows);
             fold<Near + Pack>(rows);
         }
     }

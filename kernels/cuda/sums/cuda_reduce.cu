@@ -1,11 +1,15 @@
 /* Sums of squared change, and tallies, with the same bytes in every form.
  *
+ * Known as: tree reduction by warp shuffles, thread-coarsened (sum-threads) or block-coarsened (sum-blocks).
  * Idea: a leaf is folded by halves. In the form `sum-threads`, a thread holds `factor` samples of the leaf,
- * 1024/factor apart, so that the first folds are its own; then the block's threads fold on, in shared memory,
- * at last by shuffles. In the form `sum-blocks`, a thread holds two, and a block takes `factor` leaves,
- * `stride` apart. Adds: the order of additions is that of arith.h whatever the form. Costs: thread:
- * registers and fewer threads; block: as many barriers a leaf as there are warps to be folded. Traffic per
- * sample: each operand once. Wins when: thread, nearly always; block shows what barriers cost. */
+ *   1024/factor apart, so that the first folds are its own; then the block's threads fold on, in shared
+ *   memory, at last by shuffles. In the form `sum-blocks`, a thread holds two, and a block takes `factor`
+ *   leaves, `stride` apart.
+ * Adds: the order of additions is that of arith.h whatever the form.
+ * Costs: thread: registers and fewer threads; block: as many barriers a leaf as there are warps to be
+ *   folded.
+ * Traffic per sample: each operand once.
+ * Wins when: thread, nearly always; block shows what barriers cost. */
 #include "cuda_reduce.h"
 
 #include "kernels/cuda/shared/cuda_sample.cuh"
@@ -15,9 +19,6 @@
 
 namespace
 {
-
-#define WARP      32
-#define ALL_LANES 0xffffffffu
 
 /* Where leaves are: of a row, and which rows. */
 struct leaves {
@@ -79,7 +80,7 @@ template <typename T> struct change_source {
     }
     static CUDA_INLINE item shuffled(item mine, int distance)
     {
-        return __shfl_down_sync(ALL_LANES, mine, distance);
+        return __shfl_down_sync(CUDA_ALL_LANES, mine, distance);
     }
     CUDA_INLINE total result(const leaf_place &, item item) const
     {
@@ -164,14 +165,14 @@ struct tally_source {
     }
     static CUDA_INLINE item shuffled(const item &mine, int distance)
     {
-        return {__shfl_down_sync(ALL_LANES, mine.sum, distance),
-                __shfl_down_sync(ALL_LANES, mine.squares, distance),
-                __shfl_down_sync(ALL_LANES, mine.energy, distance),
-                __shfl_down_sync(ALL_LANES, mine.min, distance),
-                __shfl_down_sync(ALL_LANES, mine.max, distance),
-                __shfl_down_sync(ALL_LANES, mine.min_at, distance),
-                __shfl_down_sync(ALL_LANES, mine.max_at, distance),
-                __shfl_down_sync(ALL_LANES, mine.nans, distance)};
+        return {__shfl_down_sync(CUDA_ALL_LANES, mine.sum, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.squares, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.energy, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.min, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.max, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.min_at, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.max_at, distance),
+                __shfl_down_sync(CUDA_ALL_LANES, mine.nans, distance)};
     }
     CUDA_INLINE total result(const leaf_place &place, const item &item) const
     {
@@ -226,7 +227,7 @@ __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(c
             break;
         const leaf_place place(leaves, leaf);
         typename Source::item item = thread_fold<Source, Factor, 1>::at(source, place, thread, 0);
-        for (int half = ARITH_LEAF / Factor / 2; half >= WARP; half /= 2) {
+        for (int half = ARITH_LEAF / Factor / 2; half >= CUDA_WARP; half /= 2) {
             if (thread >= half && thread < 2 * half)
                 items[thread] = item;
             __syncthreads();
@@ -234,10 +235,10 @@ __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(c
                 item = Source::folded(item, items[thread + half]);
             __syncthreads();
         }
-        if (thread >= WARP)
+        if (thread >= CUDA_WARP)
             continue;
 #pragma unroll
-        for (int half = WARP / 2; half > 0; half /= 2)
+        for (int half = CUDA_WARP / 2; half > 0; half /= 2)
             item = Source::folded(item, Source::shuffled(item, half));
         if (thread == 0)
             totals[leaf] = source.result(place, item);
@@ -349,7 +350,7 @@ template <typename Source, int Factor> struct cuda_form form_of(const leaves &le
 
     form.grid = dim3(cuda_blocks(rounds * leaves.stride));
     form.block = dim3(threads);
-    form.shared_bytes = threads > WARP ? threads * sizeof(typename Source::item) : 0;
+    form.shared_bytes = threads > CUDA_WARP ? threads * sizeof(typename Source::item) : 0;
     form.kernel = reinterpret_cast<const void *>(leaf_kernel<Source, Factor>);
     return form;
 }
@@ -386,17 +387,6 @@ cudaError_t reduce(const struct cuda_reduction *reduction, const Source &source,
     return error;
 }
 
-template <typename T>
-cudaError_t change_of(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
-                      int channels, struct range planes, void *scratch, double *sums, cudaStream_t stream)
-{
-    const change_source<T> source = {a, b, static_cast<long long>(planes.first)};
-
-    return reduce(reduction, source,
-                  leaves_of(reduction, a.nx, a.rows, channels, static_cast<long long>(planes.count)), scratch,
-                  sums, stream);
-}
-
 size_t scratch_of(const struct shape *shape, size_t planes, size_t total)
 {
     const size_t rows = planes * shape->channels * shape->rows;
@@ -423,7 +413,7 @@ static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *
 {
     const int factor = wish->coarsen > 0 ? wish->coarsen : 16;
 
-    if (factor > ARITH_LEAF / WARP || ARITH_LEAF % factor != 0)
+    if (factor > ARITH_LEAF / CUDA_WARP || ARITH_LEAF % factor != 0)
         return cuda_refuse(refusal, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d", factor);
     if (wish->stride > 0 && wish->stride != ARITH_LEAF / factor)
         return cuda_refuse(refusal, "a thread that folds %d samples of a leaf takes them %d apart", factor,
@@ -482,7 +472,8 @@ struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const 
         leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows),
                   static_cast<int>(shape->channels), static_cast<long long>(planes));
 
-    return work == WORK_F32 ? change_form<float>(reduction, leaves) : change_form<double>(reduction, leaves);
+    return cuda_with_work(work,
+                          [&](auto sample) { return change_form<decltype(sample)>(reduction, leaves); });
 }
 
 size_t cuda_change_scratch(const struct shape *shape, size_t planes)
@@ -495,19 +486,24 @@ size_t cuda_tally_scratch(const struct shape *shape, size_t planes)
     return scratch_of(shape, planes, sizeof(struct tally));
 }
 
-cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<float> &a,
-                        const cuda_view<float> &b, int channels, struct range planes, void *scratch,
-                        double *sums, cudaStream_t stream)
+template <typename T>
+cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
+                        int channels, struct range planes, void *scratch, double *sums, cudaStream_t stream)
 {
-    return change_of(reduction, a, b, channels, planes, scratch, sums, stream);
+    const change_source<T> source = {a, b, static_cast<long long>(planes.first)};
+
+    return reduce(reduction, source,
+                  leaves_of(reduction, a.nx, a.rows, channels, static_cast<long long>(planes.count)), scratch,
+                  sums, stream);
 }
 
-cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<double> &a,
-                        const cuda_view<double> &b, int channels, struct range planes, void *scratch,
-                        double *sums, cudaStream_t stream)
-{
-    return change_of(reduction, a, b, channels, planes, scratch, sums, stream);
-}
+#define INSTANTIATE(T)                                                                                       \
+    template cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a,          \
+                                     const cuda_view<T> &b, int channels, struct range planes,               \
+                                     void *scratch, double *sums, cudaStream_t stream);
+
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 cudaError_t cuda_tally(const struct cuda_reduction *reduction, const struct encoding *encoding,
                        const struct shape *shape, const void *packed, size_t planes, const double *anchors,

@@ -32,12 +32,9 @@ size_t cuda_tally_scratch(const struct shape *shape, size_t planes);
 
 /* Σ (a − b)² of the first `channels` channels: sums[plane · channels + channel], from the first plane of the
  * range. */
-cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<float> &a,
-                        const cuda_view<float> &b, int channels, struct range planes, void *scratch,
-                        double *sums, cudaStream_t stream);
-cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<double> &a,
-                        const cuda_view<double> &b, int channels, struct range planes, void *scratch,
-                        double *sums, cudaStream_t stream);
+template <typename T>
+cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
+                        int channels, struct range planes, void *scratch, double *sums, cudaStream_t stream);
 
 /* Tallies of the channels of packed planes: tallies[plane · channels + channel], each from nothing, about
    anchors[plane · channels + channel]; shape gives nx and rows. */

@@ -1,12 +1,14 @@
 /* Taps along one axis: what gauss and box are made of.
  *
+ * Known as: separable convolution (the row and the column pass).
  * Idea: across x, a thread owns 16 bytes of a row and the sums of many samples in a line along the axis;
- * every sample on the line is read once and added to all sums that it takes part in. Along x, a block brings
- * a piece of a row and what the taps reach around it to shared memory, and each thread slides a window over
- * it. Windows up to radius 8 without gaps are unrolled instead: cuda_window_unrolled.cuh.
- * Adds: any radius in one kernel: weights stand in shared memory. Costs: across x, the samples before and
- * after a line are read by its neighbours, too. Traffic per sample: 2 words, and radius/8 words more across
- * x, most of them found in the L2 cache. Wins when: taps lie on one axis. */
+ *   every sample on the line is read once and added to all sums that it takes part in. Along x, a block
+ *   brings a piece of a row and what the taps reach around it to shared memory, and each thread slides a
+ *   window over it. Windows up to radius 8 without gaps are unrolled instead: cuda_window_unrolled.cuh.
+ * Adds: any radius in one kernel: weights stand in shared memory.
+ * Costs: across x, the samples before and after a line are read by its neighbours, too.
+ * Traffic per sample: 2 words, and radius/8 words more across x, most of them found in the L2 cache.
+ * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_window_unrolled.cuh"
 
 namespace
@@ -452,24 +454,21 @@ template <typename T> void axis_settle_any(const struct cuda_question *asked, st
     });
 }
 
-bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
     if (axis_of(asked->op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     *form = cuda_form();
-    if (asked->op->work == WORK_F32)
-        axis_settle_any<float>(asked, form);
-    else
-        axis_settle_any<double>(asked, form);
+    axis_settle_any<T>(asked, form);
     if (form->shared_bytes > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
                            form->shared_bytes, asked->limits->shared_per_block);
     return true;
 }
 
-template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
+template <typename T> cudaError_t axis_launch(const struct cuda_job *job)
 {
     const struct op *op = job->op->op;
     const enum axis axis = axis_of(op);
@@ -478,9 +477,7 @@ template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
     struct cuda_form form = {};
 
     task.from = *static_cast<const cuda_view<T> *>(job->from);
-    const struct shape shape = {static_cast<size_t>(task.from.nx), static_cast<size_t>(task.from.rows),
-                                static_cast<size_t>(task.from.planes),
-                                static_cast<unsigned>(task.from.channels)};
+    const struct shape shape = cuda_shape_of(job);
     const int radius = whole_radius<T>(op, &shape);
     if (radius > 0)
         return axis_choose<T, WHOLE_RADIUS>(axis == AXIS_X, radius, [&](auto chosen) {
@@ -505,13 +502,6 @@ template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
     return CUDA_LAUNCH(job->stream, form.grid, form.block, form.shared_bytes, kernel, task);
 }
 
-cudaError_t axis_launch(const struct cuda_job *job)
-{
-    return job->op->op->work == WORK_F32 ? axis_launch_of<float>(job) : axis_launch_of<double>(job);
-}
-
 } // namespace
 
-extern const struct cuda_rung cuda_rung_axis = {
-    false, false, false, axis_shape, axis_launch,
-};
+CUDA_RUNG(axis, false, false, false);

@@ -1,16 +1,18 @@
-/* Rung `fused`, for volumes.
+/* Rung `fused`, for volumes: which walk serves an op on a grid.
  *
+ * Known as: temporal blocking with overlapped tiling (trapezoid, redundant computation at the halo).
  * Idea: several steps a pass over memory: a block streams along the planes and carries each sample through
  *   all levels.
  * Adds: levels, each two registers a sample, and one barrier a plane for all of them; from 9.0 on, for plain
- *   grids, a barrier that warps pass before they wait at it, planes that arrive as boxes, and edges outside
- *   the loop. cuda_fused_star1.cuh has this walk, cuda_fused_star2.cuh and cuda_fused_box27.cuh those of
- * larger stencils, cuda_fused_star_any.cuh that of all other grids and devices. Costs: a halo of the taps'
- * reach a level around each tile is computed for nothing; all registers there are. Traffic per sample: 2
- * words through memory a pass, divided by the steps of the pass. Wins when: a stage has more than one step.
- */
+ *   grids, a barrier that warps pass before they wait at it, planes that arrive as TMA boxes, and edges
+ *   outside the loop. cuda_fused_star1.cu has this walk, cuda_fused_star2.cu and cuda_fused_box27.cu those
+ *   of larger stencils, cuda_fused_star_any.cuh that of all other grids and devices.
+ * Costs: a halo of the taps' reach a level around each tile is computed for nothing; all registers there
+ *   are.
+ * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
+ * Wins when: a stage has more than one step. */
 #include "cuda_fused.h"
-#include "cuda_plane.h"
+#include "cuda_plane.cuh"
 #include "cuda_fused_star_any.cuh"
 
 #define FUSED_MOST_STEPS 4
@@ -37,31 +39,31 @@ static constexpr int fused_rows(bool crowded, int levels)
     return crowded && levels == 4 ? 3 : 4;
 }
 
-template <typename T, bool Crowded, int Levels, bool Full, bool Keeps>
-using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Crowded, Levels),
-                             fused_warps(Crowded, Keeps), Levels, Full, Keeps>;
+template <typename T, bool Crowded, int FusedSteps, bool Full, bool Keeps>
+using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Crowded, FusedSteps),
+                             fused_warps(Crowded, Keeps), FusedSteps, Full, Keeps>;
 
 static bool fused_keeps(const struct op *op)
 {
     return !cuda_is_star1(op) || star_keeps(op);
 }
 
-template <typename T, int Levels, bool Full, bool Keeps, typename Act>
+template <typename T, int FusedSteps, bool Full, bool Keeps, typename Act>
 static auto fused_choose_kind(int code, Act act)
 {
-    return star_is_crowded(code, Keeps) ? act(fused_form<T, true, Levels, Full, Keeps>())
-                                        : act(fused_form<T, false, Levels, Full, Keeps>());
+    return star_is_crowded(code, Keeps) ? act(fused_form<T, true, FusedSteps, Full, Keeps>())
+                                        : act(fused_form<T, false, FusedSteps, Full, Keeps>());
 }
 
 /* Call act with the form that an op and a number of steps, at least two, need. */
-template <typename T, int Levels, typename Act>
+template <typename T, int FusedSteps, typename Act>
 static auto fused_choose(int code, const struct op *op, Act act)
 {
     if (!cuda_is_star1(op))
-        return fused_choose_kind<T, Levels, false, true>(code, act);
+        return fused_choose_kind<T, FusedSteps, false, true>(code, act);
     if (star_keeps(op))
-        return fused_choose_kind<T, Levels, true, true>(code, act);
-    return fused_choose_kind<T, Levels, true, false>(code, act);
+        return fused_choose_kind<T, FusedSteps, true, true>(code, act);
+    return fused_choose_kind<T, FusedSteps, true, false>(code, act);
 }
 
 template <typename T, typename Act>
@@ -77,31 +79,25 @@ static auto fused_choose_levels(int code, const struct op *op, int steps, Act ac
     }
 }
 
-template <typename Act>
-static auto fused_dispatch(const struct cuda_limits *limits, const struct op *op, int steps, Act act)
-{
-    return op->work == WORK_F32 ? fused_choose_levels<float>(limits->code, op, steps, act)
-                                : fused_choose_levels<double>(limits->code, op, steps, act);
-}
-
 /* The walk that serves an op on a grid, or NULL. */
-static const struct fused_walk *fused_find(const struct cuda_limits *limits, const struct op *op, size_t nx,
-                                           size_t rows, size_t planes)
+static const struct fused_walk *fused_find(const struct cuda_limits *limits, const struct op *op,
+                                           const struct shape *shape)
 {
     for (const struct fused_walk *walk : fused_walks) {
-        if (walk->serves(limits, op, nx, rows, planes))
+        if (walk->serves(limits, op, shape))
             return walk;
     }
     return NULL;
 }
 
+template <typename T>
 static bool fused_shape_of_star(const struct cuda_question *asked, int wished, struct cuda_form *form)
 {
     const int most = fused_most_star_steps(fused_keeps(asked->op));
     int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
-        return fused_dispatch(asked->limits, asked->op, steps,
-                              [](auto chosen) { return decltype(chosen)::SharedBytes; });
+        return fused_choose_levels<T>(asked->limits->code, asked->op, steps,
+                                      [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
     /* Fewer levels take less shared memory. */
@@ -109,21 +105,20 @@ static bool fused_shape_of_star(const struct cuda_question *asked, int wished, s
         steps--;
     if (!star_serves(asked, shared_bytes()))
         return false;
-    fused_dispatch(asked->limits, asked->op, steps,
-                   [&](auto chosen) { star_describe<decltype(chosen)>(asked, form); });
+    fused_choose_levels<T>(asked->limits->code, asked->op, steps,
+                           [&](auto chosen) { star_describe<decltype(chosen)>(asked, form); });
     return true;
 }
 
-static bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename T> static bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const int wished = asked->wish->steps > 0 ? asked->wish->steps : FUSED_MOST_STEPS;
-    const struct fused_walk *walk =
-        fused_find(asked->limits, asked->op, asked->shape->nx, asked->shape->rows, asked->shape->planes);
+    const struct fused_walk *walk = fused_find(asked->limits, asked->op, asked->shape);
 
     if (wished == 1)
         return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
     if (walk == NULL || wished < walk->steps)
-        return fused_shape_of_star(asked, wished, form);
+        return fused_shape_of_star<T>(asked, wished, form);
     walk->describe(asked, form);
     if (asked->wish->rung == NULL && walk->pays != NULL && !walk->pays(asked, form))
         return cuda_refuse(asked->refusal, "single steps should be faster on so small a grid");
@@ -132,19 +127,17 @@ static bool fused_shape(const struct cuda_question *asked, struct cuda_form *for
 
 /* Fewer steps than a pass takes are left at a run's end: the star's walk takes them, or, one by one, rung
    plane. */
-static cudaError_t fused_launch(const struct cuda_job *job)
+template <typename T> static cudaError_t fused_launch(const struct cuda_job *job)
 {
-    const struct cuda_march_grid grid = cuda_march_extents(job);
-    const struct fused_walk *walk = fused_find(job->limits, job->op->op, grid.nx, grid.rows, grid.planes);
+    const struct shape shape = cuda_shape_of(job);
+    const struct fused_walk *walk = fused_find(job->limits, job->op->op, &shape);
 
     if (job->steps == 1)
         return cuda_plane_step(job, job->form->resident_blocks);
     if (walk != NULL && job->steps == walk->steps)
         return walk->launch(job);
-    return fused_dispatch(job->limits, job->op->op, job->steps,
-                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+    return fused_choose_levels<T>(job->limits->code, job->op->op, job->steps,
+                                  [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
 }
 
-extern const struct cuda_rung cuda_rung_fused = {
-    false, true, false, fused_shape, fused_launch,
-};
+CUDA_RUNG(fused, false, true, false);

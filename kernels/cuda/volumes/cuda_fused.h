@@ -10,9 +10,7 @@
 struct fused_walk {
     int steps; /* a pass */
 
-    /* Whether it serves an op on planes of nx × rows. */
-    bool (*serves)(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
-                   size_t planes);
+    bool (*serves)(const struct cuda_limits *limits, const struct op *op, const struct shape *shape);
 
     /* What it serves. */
     void (*describe)(const struct cuda_question *asked, struct cuda_form *form);

@@ -1,6 +1,8 @@
 /* The walk of rung `fused` through any grid, on any device: a block streams along the planes of a volume and
  * takes every sample of its tile through several levels of a radius-1 star on the way.
  *
+ * Known as: temporal blocking (2.5D in space, 1D in time), as 3.5D blocking.
+ *
  * Steps of the walk go to the right here, levels down, and the number is the plane that arrives:
  *
  *     step       0   1   2   3   4
@@ -60,21 +62,21 @@ static __host__ __device__ constexpr bool star_is_crowded(int code, bool keeps)
 
 /* The shape of a walk: everything that the compiler must know.
  * Full: all seven taps exist. Keeps: the last plane is kept instead of its product. */
-template <typename Type, int Pack_, int Rows_, int Warps_, int Levels_, bool Full_, bool Keeps_>
+template <typename Type, int Pack_, int Rows_, int Warps_, int FusedSteps_, bool Full_, bool Keeps_>
 struct star_form {
     using T = Type;
-    static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, Levels = Levels_;
+    static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, FusedSteps = FusedSteps_;
     static constexpr bool Full = Full_, Keeps = Keeps_;
-    static constexpr int Radius = 1, Halo = Levels;
-    static constexpr int Threads = 32 * Warps;
+    static constexpr int Radius = 1, Halo = FusedSteps;
+    static constexpr int Threads = 32 * Warps, Blocks = 1; /* of a multiprocessor */
     static constexpr bool Crowded = Warps > 8;
     static constexpr int Width = 32 * Pack, Height = Rows * Warps;
-    static constexpr int HaloX = (Levels + Pack - 1) / Pack * Pack;
-    static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * Levels;
+    static constexpr int HaloX = (FusedSteps + Pack - 1) / Pack * Pack;
+    static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * FusedSteps;
     static constexpr int Vector = 16 / static_cast<int>(sizeof(T)); /* samples of one access */
     static constexpr int StageSamples = Width * Height;
     static constexpr int BorderSamples = Width * Warps; /* first or last rows of all warps */
-    static constexpr int ExchangeSamples = 2 * BorderSamples * (Levels - 1);
+    static constexpr int ExchangeSamples = 2 * BorderSamples * (FusedSteps - 1);
     static constexpr size_t SharedBytes = (STAR_STAGES * StageSamples + 2 * ExchangeSamples) * sizeof(T);
     static_assert(Pack % Vector == 0 && Rows >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
@@ -101,7 +103,7 @@ template <typename T> struct alignas(16) star_vector {
 
 template <typename Form> struct star_walk {
     using T = typename Form::T;
-    static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
+    static constexpr int Pack = Form::Pack, Rows = Form::Rows, FusedSteps = Form::FusedSteps;
     using plane_part = T[Rows][Pack];
 
     /* A step of the walk, with this thread's packs of level 0: of the plane that arrives, and the one before.
@@ -131,15 +133,12 @@ template <typename Form> struct star_walk {
 
         CUDA_INLINE tile(const star_job<T> &job)
         {
-            long long rest = blockIdx.x;
-            const int across = static_cast<int>(rest % job.tiles_x);
-            rest /= job.tiles_x;
-            const int down = static_cast<int>(rest % job.tiles_rows);
-            rest /= job.tiles_rows;
-            channel = static_cast<int>(rest % job.from.channels);
-            rest /= job.from.channels;
-            begin = job.first + rest * job.chunk;
-            end = begin + job.chunk < job.end ? begin + job.chunk : job.end;
+            cuda_march_number number;
+            const int across = number.of(job.tiles_x), down = number.of(job.tiles_rows);
+
+            channel = number.of(job.from.channels);
+            begin = job.first + number.rest * job.chunk;
+            end = cuda_march_end(job, begin);
             place_x(job, across);
             place_rows(job, down);
         }
@@ -158,13 +157,13 @@ template <typename Form> struct star_walk {
 
             store_row = number * Form::UsefulRows;
             if (job.rules.row == STAR_WRAP) {
-                row = store_row - Levels;
+                row = store_row - FusedSteps;
                 store_row_end = min(store_row + Form::UsefulRows, rows);
                 return;
             }
             row = max(min(store_row, rows - Form::Height), 0);
-            store_row_end = number + 1 == job.tiles_rows ? rows : store_row + Levels + Form::UsefulRows;
-            store_row = number == 0 ? 0 : store_row + Levels;
+            store_row_end = number + 1 == job.tiles_rows ? rows : store_row + FusedSteps + Form::UsefulRows;
+            store_row = number == 0 ? 0 : store_row + FusedSteps;
         }
 
         /* Packs of it go around the grid, and do not stand together there. */
@@ -185,8 +184,8 @@ template <typename Form> struct star_walk {
 
     /* sums[l] opens level l + 1 and, from the cascade to the fold, holds the plane of it that has arrived.
        lasts[l] is of level l; level 0 has its in shared memory. */
-    T sums[Levels][Rows][Pack];
-    T lasts[Levels][Rows][Pack];
+    T sums[FusedSteps][Rows][Pack];
+    T lasts[FusedSteps][Rows][Pack];
 
     CUDA_INLINE star_walk(const star_job<T> &job_, T *shared_)
         : job(job_), shared(shared_), lane(static_cast<int>(threadIdx.x) & 31),
@@ -195,7 +194,7 @@ template <typename Form> struct star_walk {
                 job_.outside == NULL ? T(0) : job_.outside[own.channel])
     {
 #pragma unroll
-        for (int l = 0; l < Levels; l++) {
+        for (int l = 0; l < FusedSteps; l++) {
 #pragma unroll
             for (int r = 0; r < Rows; r++) {
 #pragma unroll
@@ -329,8 +328,8 @@ template <typename Form> struct star_walk {
         edges.fill(arrived, above, below);
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const T left = __shfl_up_sync(STAR_ALL_LANES, arrived[r][Pack - 1], 1);
-            const T right = __shfl_down_sync(STAR_ALL_LANES, arrived[r][0], 1);
+            const T left = __shfl_up_sync(CUDA_ALL_LANES, arrived[r][Pack - 1], 1);
+            const T right = __shfl_down_sync(CUDA_ALL_LANES, arrived[r][0], 1);
 #pragma unroll
             for (int j = 0; j < Pack; j++) {
                 T value = sum[r][j];
@@ -405,7 +404,7 @@ template <typename Form> struct star_walk {
             load_part(last, at.before);
         cascade_level(at, 0, arrived, last);
 #pragma unroll
-        for (int l = 1; l < Levels; l++)
+        for (int l = 1; l < FusedSteps; l++)
             cascade_level(at, l, sums[l - 1], lasts[l]);
     }
 
@@ -483,7 +482,7 @@ template <typename Form> struct star_walk {
         plane_part arrived, last;
 
 #pragma unroll
-        for (int l = Levels - 1; l > 0; l--) {
+        for (int l = FusedSteps - 1; l > 0; l--) {
             open_with_kept(sums[l], lasts[l]);
             fold_level(at, l, sums[l - 1], lasts[l]);
             keep(lasts[l], sums[l - 1]);
@@ -508,7 +507,7 @@ template <typename Form> struct star_walk {
         for (int r = 0; r < Rows; r++) {
             const int row = own.row + warp * Rows + r;
             if (row >= own.store_row && row < own.store_row_end)
-                store_pack(to + r * job.to.pitch, sums[Levels - 1][r]);
+                store_pack(to + r * job.to.pitch, sums[FusedSteps - 1][r]);
         }
     }
 
@@ -518,7 +517,7 @@ template <typename Form> struct star_walk {
         if (finished >= own.begin)
             store(finished);
 #pragma unroll
-        for (int l = 1; l < Levels; l++)
+        for (int l = 1; l < FusedSteps; l++)
             publish(sums[l - 1], l, at.parity());
         __syncthreads();
         fold_all(at);
@@ -527,8 +526,8 @@ template <typename Form> struct star_walk {
     CUDA_INLINE void run()
     {
         const bool wraps = job.rules.plane == STAR_WRAP;
-        const long long first = wraps || own.begin > Levels ? own.begin - Levels : 0;
-        const int steps = static_cast<int>(own.end + Levels - first);
+        const long long first = wraps || own.begin > FusedSteps ? own.begin - FusedSteps : 0;
+        const int steps = static_cast<int>(own.end + FusedSteps - first);
         int now = 0, next = 1, before = 2;
 
         edges.place_planes(first, job.from.planes);
@@ -540,7 +539,7 @@ template <typename Form> struct star_walk {
         cuda_commit_copies();
         for (int step = 0; step < steps; step++) {
             cuda_await_copies<1>();
-            take({step, stage_at(now), stage_at(before)}, first + step - Levels);
+            take({step, stage_at(now), stage_at(before)}, first + step - FusedSteps);
             if (step + 2 < fetched)
                 fetch(first + step + 2, before);
             cuda_commit_copies();
@@ -587,7 +586,7 @@ static inline bool star_serves(const struct cuda_question *asked, size_t shared_
 /* What a launch has of its op. */
 template <typename T> static inline star_job<T> star_job_of(const struct cuda_job *from)
 {
-    const struct cuda_march_grid grid = cuda_march_extents(from);
+    const struct shape grid = cuda_shape_of(from);
     const struct op *op = from->op->op;
     star_job<T> job = star_job<T>();
 
@@ -611,7 +610,8 @@ template <typename Form> static inline cudaError_t star_launch(const struct cuda
 {
     star_job<typename Form::T> job = star_job_of<typename Form::T>(from);
 
-    return cuda_march_launch<Form>(from, &job, star_kernel<Form>, job.rules.row == STAR_WRAP);
+    return cuda_march_launch<Form>(from, &job, star_kernel<Form>, job.rules.row == STAR_WRAP,
+                                   from->form->resident_blocks);
 }
 
 template <typename Form>

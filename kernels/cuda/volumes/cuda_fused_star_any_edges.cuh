@@ -5,8 +5,7 @@
 #define CUDA_FUSED_STAR_ANY_EDGES_CUH
 
 #include "kernels/cuda/shared/cuda_march_common.cuh"
-
-#define STAR_ALL_LANES 0xffffffffu
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 /* What edge rules come to at radius 1. */
 enum star_rule { STAR_NEAREST, STAR_MIRROR, STAR_CONSTANT, STAR_WRAP };
@@ -121,14 +120,14 @@ template <typename Form> struct star_edges {
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
             if (before_x >= 0) {
-                const T own = __shfl_down_sync(STAR_ALL_LANES, part[r][0], 1);
-                const T opposite = __shfl_down_sync(STAR_ALL_LANES, part[r][1], 1);
+                const T own = __shfl_down_sync(CUDA_ALL_LANES, part[r][0], 1);
+                const T opposite = __shfl_down_sync(CUDA_ALL_LANES, part[r][1], 1);
                 if (lane == before_x / Pack)
                     part[r][Pack - 1] = ghost(rules.x, own, opposite);
             }
             if (past_x >= 0) {
-                const T own = __shfl_up_sync(STAR_ALL_LANES, part[r][Pack - 1], 1);
-                const T opposite = __shfl_up_sync(STAR_ALL_LANES, part[r][Pack - 2], 1);
+                const T own = __shfl_up_sync(CUDA_ALL_LANES, part[r][Pack - 1], 1);
+                const T opposite = __shfl_up_sync(CUDA_ALL_LANES, part[r][Pack - 2], 1);
                 if (lane == past_x / Pack)
                     fill_past(part[r], own, opposite);
             }

@@ -1,37 +1,427 @@
-/* The walk of rung `plane` by boxes: the stars of radius 1 and 2. */
-#include "cuda_plane_tma.h"
-#include "cuda_plane_tma.cuh"
+/* Rung `plane` where a device fetches boxes: the stars of radius 1 and 2.
+ *
+ * Known as: TMA multistage pipeline with mbarriers; 2.5D blocking with short walks.
+ * Idea: one step of a small stencil, by blocks that take few planes each.
+ * Adds: planes come as TMA boxes that one thread sends for, and stay in a ring of shared memory until no tap
+ * reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits only when
+ * the next plane is due. Costs: all taps are read from shared memory; two more planes at either end of a walk
+ * for each plane of radius. Traffic per sample: 2 words through memory; what two walks read comes from L2.
+ * Wins when: it applies. With nothing to set up for it, a block may walk a few planes only: blocks that run
+ * together then stand in the order of the memory, and what they share is still in L2.
+ *
+ * The tile is that of cuda_plane.cu, whose warps are 32 lanes × one pack of 16 bytes wide and Rows high; the
+ * rows of its boxes are a sector wider on either side. x neighbours come by shuffles.
+ *
+ * Outside the grid, a plane is another plane of it, a row is another row of the tile, whose first and last
+ * tiles begin and end with the grid, and a column is another one of the row: lanes at the grid's sides know
+ * from the start where their neighbours stand. */
+#include "cuda_plane.cuh"
 
-/* Tiles of sixteen warps, as high as the ring has room for. */
-template <typename T> using seven_form = plane_tma_form<T, STEP_STAR, 1, 4, 2, 8, 2>;
-template <typename T> using thirteen_form = plane_tma_form<T, STEP_STAR, 2, 3, 2, 8, 2>;
-
-template <typename T, typename Act> static auto choose(const struct op *op, Act act)
+/* Blocks that walk further drift apart, and miss in L2 what they share; but the more planes a chunk reads
+   besides its own, the longer it should be. */
+static constexpr int plane_tma_most_planes(int radius)
 {
-    return cuda_is_star1(op) ? act(seven_form<T>()) : act(thirteen_form<T>());
+    return radius > 1 ? 64 : 16;
 }
 
-/* Call act with the form that a stencil needs. */
-template <typename Act> static auto dispatch(const struct op *op, Act act)
+/* What the compiler must know of a walk. Ahead: planes under way. */
+template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Ahead_>
+struct plane_tma_form : step_taps_of<Taps_, Radius_> {
+    using T = Type;
+    using base = step_taps_of<Taps_, Radius_>;
+    using base::Radius, base::TapCount;
+    static constexpr int Rows = Rows_, Across = Across_, Down = Down_, Ahead = Ahead_;
+    static constexpr int Blocks = 1; /* of a multiprocessor */
+    static constexpr int Threads = CUDA_WARP * Across * Down;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Down * Rows;
+    static constexpr int UsefulX = Width, UsefulRows = Height;
+    static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
+    static constexpr int Margin = CUDA_SECTOR / static_cast<int>(sizeof(T));
+    static constexpr int Pitch = Width + 2 * Margin, BoxRows = Height + 2 * Radius;
+    static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
+    static constexpr int StageSamples = (Pitch * BoxRows + Unit - 1) / Unit * Unit;
+    static constexpr int Reached = 2 * Radius + 1, Stages = Reached + Ahead;
+    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
+
+    /* Boxes are cut from rows of units of 8 bytes: more samples than a box may have side by side. */
+    static constexpr int BoxUnit = 8 / static_cast<int>(sizeof(T));
+    static constexpr unsigned BoxBytes = Pitch * BoxRows * sizeof(T);
+
+    static_assert(Radius <= Pack && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
+
+    /* 12.x has too little shared memory. */
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return cuda_has_boxes(code) && code < 120;
+    }
+
+    /* All rounds of blocks together shall end soonest. */
+    static inline long long chunk(long long planes, long long columns, long long residents)
+    {
+        return cuda_march_chunk(planes, plane_tma_most_planes(Radius),
+                                [=](long long length, long long chunks) {
+                                    return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) *
+                                                               (length + 2 * Radius));
+                                });
+    }
+};
+
+template <typename Form> struct plane_tma_job {
+    using T = typename Form::T;
+
+    cuda_box_map boxes; /* of `from` */
+    cuda_view<T> from, to;
+    T weights[Form::TapCount]; /* in raster order */
+    enum edge_rule rule;       /* EDGE_NEAREST for EDGE_HOLD */
+    bool hold;
+    struct reach x, row, plane; /* for hold */
+    long long first, end;       /* planes to compute */
+    long long chunk;            /* planes a block computes */
+    int tiles_x, tiles_rows;
+};
+
+template <typename Form> struct plane_tma_walk {
+    using T = typename Form::T;
+    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Window = Form::Window;
+    using part = T[Rows][Pack];
+    using wide_row = T[Pack + 2 * Radius];
+
+    const plane_tma_job<Form> &job;
+    T *const stages;
+    cuda_barrier *const barriers;
+    const int lane;
+    int across, down; /* the warp's place in the block */
+    int channel;
+    int tile_x, tile_row;
+    int x, row;     /* of this lane's first sample */
+    int stored_row; /* the tile's first row that no other tile stores */
+    int begin, end; /* planes */
+    bool sides;     /* columns or rows in reach of the warp lie outside the grid */
+
+    bool ends, cut; /* the grid's last column is in this lane's pack; and is not the pack's last one */
+
+    /* Where columns stand, counted from this lane's first: those before its pack, its own but the first, and
+       those behind. */
+    int left_at[Radius], own_at[Pack - 1], right_at[Radius];
+    /* What stands for the rows just outside, the nearest first, counted from the warp's first row. */
+    int above[Radius], below[Radius];
+
+    CUDA_INLINE plane_tma_walk(const plane_tma_job<Form> &job_, T *shared)
+        : job(job_), stages(shared),
+          barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
+          lane(static_cast<int>(threadIdx.x) % CUDA_WARP)
+    {
+        const int warp = __shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0);
+        const int rows = job.from.rows;
+        cuda_march_number number;
+
+        across = warp % Form::Across;
+        down = warp / Form::Across;
+        tile_x = number.of(job.tiles_x) * Form::Width;
+        stored_row = number.of(job.tiles_rows) * Form::Height;
+        channel = number.of(job.from.channels);
+        tile_row = min(stored_row, rows - Form::Height);
+        x = tile_x + (across * CUDA_WARP + lane) * Pack;
+        row = tile_row + down * Rows;
+        begin = static_cast<int>(job.first + number.rest * job.chunk);
+        end = static_cast<int>(cuda_march_end(job, begin));
+        find_sides();
+    }
+
+    CUDA_INLINE void find_sides()
+    {
+        const int first_x = tile_x + across * CUDA_WARP * Pack, nx = job.from.nx, rows = job.from.rows;
+
+        sides = first_x == 0 || first_x + CUDA_WARP * Pack + Radius > nx || row < Radius ||
+                row + Rows + Radius > rows;
+        ends = x < nx && x + Pack >= nx;
+        cut = ends && x + Pack > nx;
+#pragma unroll
+        for (int j = 1; j < Pack; j++)
+            own_at[j - 1] = column_at(x + j);
+#pragma unroll
+        for (int k = 0; k < Radius; k++) {
+            left_at[k] = column_at(x + k - Radius);
+            right_at[k] = column_at(x + Pack + k);
+            above[k] = cuda_near_index(job.rule, row - 1 - k, rows) - row;
+            below[k] = cuda_near_index(job.rule, row + Rows + k, rows) - row;
+        }
+    }
+
+    CUDA_INLINE int column_at(int column) const
+    {
+        const int nx = job.from.nx;
+        const bool outside = column < 0 || (column >= nx && column < nx + Radius);
+
+        return (outside ? cuda_near_index(job.rule, column, nx) : column) - x;
+    }
+
+    /* ---- arrival ---- */
+
+    static CUDA_INLINE int stage_after(int number, int by)
+    {
+        return (number + by) % Form::Stages;
+    }
+
+    /* Send for the plane that a step brings, to a stage that nobody reads any more. */
+    CUDA_INLINE void fetch(int step, int stage) const
+    {
+        const int plane = begin - Radius + step;
+
+        if (threadIdx.x == 0 && plane < end + Radius) {
+            const int source = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
+            cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
+                           {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
+                            source - static_cast<int>(job.from.first)},
+                           barriers + stage, Form::BoxBytes);
+        }
+    }
+
+    CUDA_INLINE void start() const
+    {
+        if (threadIdx.x < Form::Stages)
+            cuda_barrier_create(barriers + threadIdx.x, Form::Threads);
+        cuda_barriers_created();
+#pragma unroll
+        for (int n = 0; n < Form::Ahead; n++)
+            fetch(n, n);
+        cuda_barrier_arrive(barriers);
+    }
+
+    /* ---- what a plane has ---- */
+
+    /* This lane's pack of the row at a place of its warp's window. A row outside the grid is another one. */
+    template <bool Sides> CUDA_INLINE const T *pack_of(int stage, int place) const
+    {
+        const int at = !Sides || (place >= Radius && place < Radius + Rows) ? place - Radius
+                       : place < Radius                                     ? above[Radius - 1 - place]
+                                                                            : below[place - Radius - Rows];
+
+        return stages + stage * Form::StageSamples + (down * Rows + Radius + at) * Form::Pitch +
+               Form::Margin + (across * CUDA_WARP + lane) * Pack;
+    }
+
+    /* A pack with its neighbours in x, of which the outermost lanes have to read one side. What stands for
+       columns outside the grid is read where it stands. */
+    template <bool Sides> CUDA_INLINE void widen(wide_row &wide, const T *own) const
+    {
+        const bool first = lane == 0, last = lane == CUDA_WARP - 1 || (Sides && ends);
+
+        cuda_load_packs<Pack>(own, wide + Radius);
+        if (Sides && cut) {
+#pragma unroll
+            for (int j = 1; j < Pack; j++)
+                wide[Radius + j] = own[own_at[j - 1]];
+        }
+#pragma unroll
+        for (int k = 0; k < Radius; k++) {
+            wide[k] = __shfl_up_sync(CUDA_ALL_LANES, wide[k + Pack], 1);
+            wide[k + Radius + Pack] = __shfl_down_sync(CUDA_ALL_LANES, wide[k + Radius], 1);
+        }
+        if (first) {
+#pragma unroll
+            for (int k = 0; k < Radius; k++)
+                wide[k] = own[Sides ? left_at[k] : k - Radius];
+        }
+        if (last) {
+#pragma unroll
+            for (int k = 0; k < Radius; k++)
+                wide[k + Radius + Pack] = own[Sides ? right_at[k] : k + Pack];
+        }
+    }
+
+    /* ---- the chain ---- */
+
+    /* The taps of one row of the stencil. */
+    template <int Dplane, int Drow> CUDA_INLINE void chain(part &sum, const wide_row (&rows)[Window]) const
+    {
+#pragma unroll
+        for (int dx = -Radius; dx <= Radius; dx++) {
+            if (!Form::has(dx, Drow, Dplane))
+                continue;
+            const int tap = Form::index(dx, Drow, Dplane);
+#pragma unroll
+            for (int r = 0; r < Rows; r++) {
+#pragma unroll
+                for (int j = 0; j < Pack; j++) {
+                    const T value = rows[r + Drow + Radius][j + dx + Radius];
+                    sum[r][j] =
+                        tap == 0 ? job.weights[tap] * value : cuda_fma(job.weights[tap], value, sum[r][j]);
+                }
+            }
+        }
+    }
+
+    template <bool Sides, int Dplane> CUDA_INLINE void load(wide_row (&rows)[Window], int stage) const
+    {
+#pragma unroll
+        for (int w = 0; w < Window; w++) {
+            const int drow = w < Radius ? w - Radius : w >= Radius + Rows ? w - Radius - Rows + 1 : 0;
+            if (!Form::has(0, drow, Dplane))
+                continue;
+            if (Form::has(1, drow, Dplane))
+                widen<Sides>(rows[w], pack_of<Sides>(stage, w));
+            else
+                cuda_load_packs<Pack>(pack_of<Sides>(stage, w), rows[w] + Radius);
+        }
+    }
+
+    /* `arrived`: the stage of the last plane in reach. */
+    template <bool Sides, int Dplane> CUDA_INLINE void take_plane(part &sum, int arrived) const
+    {
+        wide_row rows[Window];
+
+        load<Sides, Dplane>(rows, stage_after(arrived, Form::Stages - Radius + Dplane));
+        take_rows<Dplane, -Radius>(sum, rows);
+        if constexpr (Dplane < Radius)
+            take_plane<Sides, Dplane + 1>(sum, arrived);
+    }
+
+    template <int Dplane, int Drow>
+    CUDA_INLINE void take_rows(part &sum, const wide_row (&rows)[Window]) const
+    {
+        chain<Dplane, Drow>(sum, rows);
+        if constexpr (Drow < Radius)
+            take_rows<Dplane, Drow + 1>(sum, rows);
+    }
+
+    /* ---- departure ---- */
+
+    template <bool Sides> CUDA_INLINE void hold(part &done, int arrived, int plane) const
+    {
+        const bool whole = !cuda_reach::inside(job.plane, plane, job.from.planes);
+
+        if (!Sides && !whole)
+            return;
+
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            const T *const own = pack_of<false>(stage_after(arrived, Form::Stages - Radius), Radius + r);
+            const bool whole_row = whole || !cuda_reach::inside(job.row, row + r, job.from.rows);
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                if (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx))
+                    done[r][j] = own[j];
+            }
+        }
+    }
+
+    CUDA_INLINE void store(int plane, const part &done) const
+    {
+        T *const to = job.to.row(plane, channel, row) + x;
+
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_store_past(x < job.from.nx && row + r >= stored_row, to + r * job.to.pitch, done[r]);
+    }
+
+    template <bool Sides> CUDA_INLINE void run() const
+    {
+        const int steps = end - begin + 2 * Radius;
+        int stage = 0;
+        unsigned parity = 0;
+
+        start();
+#pragma unroll 1
+        for (int n = 0; n < steps; n++) {
+            const int next = stage_after(stage, 1), plane = begin - 2 * Radius + n;
+            part done;
+            cuda_barrier_await(barriers + stage, parity);
+            fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
+            if (plane >= begin) {
+                take_plane<Sides, -Radius>(done, stage);
+                if (job.hold)
+                    hold<Sides>(done, stage, plane);
+            }
+            cuda_barrier_arrive(barriers + next);
+            if (plane >= begin)
+                store(plane, done);
+            parity ^= next == 0 ? 1 : 0;
+            stage = next;
+        }
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, 1)
+    plane_tma_kernel(const __grid_constant__ plane_tma_job<Form> job)
 {
-    return op->work == WORK_F32 ? choose<float>(op, act) : choose<double>(op, act);
+    CUDA_SHARED(typename Form::T, shared);
+
+    if (!cuda_code_has<Form>())
+        return;
+    const plane_tma_walk<Form> walk(job, shared);
+    if (walk.sides)
+        walk.template run<true>();
+    else
+        walk.template run<false>();
 }
 
-bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
-                           size_t planes)
+/* ---- the host ---- */
+
+/* The edge rules that find what is outside within the grid, near its edge. */
+template <typename Form>
+static bool serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
 {
-    return (cuda_is_star1(op) || cuda_is_star2(op)) && dispatch(op, [&](auto chosen) {
-               return plane_tma_serves<decltype(chosen)>(limits, op, nx, rows, planes);
-           });
+    const size_t reach = static_cast<size_t>(Form::Radius);
+
+    return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
+           op->edge != EDGE_WRAP && op->edge != EDGE_CONSTANT && shape->nx > reach && shape->planes > reach &&
+           shape->rows >= static_cast<size_t>(Form::Height);
+}
+
+template <typename Form> static cudaError_t launch(const struct cuda_job *from, int residents)
+{
+    using T = typename Form::T;
+    const struct op *op = from->op->op;
+    const cuda_view<T> &view = *static_cast<const cuda_view<T> *>(from->from);
+    plane_tma_job<Form> job = plane_tma_job<Form>();
+    struct cuda_boxed_field field = cuda_boxed(view);
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        job.weights[Form::index(tap->dx, tap->drow, tap->dplane)] = static_cast<T>(tap->weight);
+    }
+    job.hold = op->edge == EDGE_HOLD;
+    job.rule = job.hold ? EDGE_NEAREST : op->edge;
+    job.x = op->x;
+    job.row = op->row;
+    job.plane = op->plane;
+    field.sample_bytes = 8;
+    field.nx = static_cast<size_t>(view.pitch / Form::BoxUnit);
+    const cudaError_t status =
+        cuda_map_boxes(&job.boxes, &field, Form::Pitch / Form::BoxUnit, Form::BoxRows, 1);
+    if (status != cudaSuccess)
+        return status;
+    return cuda_march_launch<Form>(from, &job, plane_tma_kernel<Form>, false, residents);
+}
+
+/* Call act with the form that an op needs: tiles of sixteen warps, as high as the ring has room for. */
+template <typename Act> static auto choose(const struct op *op, const Act &act)
+{
+    return cuda_with_work(op->work, [&](auto sample) {
+        using T = decltype(sample);
+        return cuda_is_star1(op) ? act(plane_tma_form<T, STEP_STAR, 1, 4, 2, 8, 2>())
+                                 : act(plane_tma_form<T, STEP_STAR, 2, 3, 2, 8, 2>());
+    });
+}
+
+bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
+{
+    return (cuda_is_star1(op) || cuda_is_star2(op)) &&
+           choose(op, [=](auto chosen) { return serves<decltype(chosen)>(limits, op, shape); });
 }
 
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    dispatch(asked->op, [&](auto chosen) { step_describe<decltype(chosen)>(asked, form); });
+    choose(asked->op, [=](auto chosen) {
+        using chosen_form = decltype(chosen);
+        step_describe<chosen_form>(asked, form, plane_tma_kernel<chosen_form>);
+    });
 }
 
 cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents)
 {
-    return dispatch(job->op->op,
-                    [&](auto chosen) { return plane_tma_launch<decltype(chosen)>(job, residents); });
+    return choose(job->op->op, [=](auto chosen) { return launch<decltype(chosen)>(job, residents); });
 }

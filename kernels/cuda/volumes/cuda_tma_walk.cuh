@@ -1,5 +1,7 @@
-/* What walks share that carry a sample through several levels while planes arrive as boxes: where a block's
- * tile lies, what it sees of the grid's edges, how planes come, and how a walk is launched.
+/* What walks share that carry a sample through several levels while planes arrive as TMA boxes: where a
+ * block's tile lies, which edges of the grid it has, how planes come, and how a walk is launched.
+ *
+ * Known as: TMA (tensor memory accelerator) multistage pipeline with mbarriers, as the mainloop of a GEMM.
  *
  * The tile is a warp's 32 packs of 16 bytes wide and Warps × Rows high; a thread owns Rows packs. Planes of
  * level 0 arrive in a ring of stages as boxes that one thread sends for, their rows widened to whole sectors
@@ -14,6 +16,7 @@
 #ifndef CUDA_TMA_WALK_CUH
 #define CUDA_TMA_WALK_CUH
 
+#include "cuda_fused.h"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 
@@ -78,14 +81,14 @@ static __host__ __device__ constexpr bool tma_code(int code)
 /* The shape of a walk: everything that the compiler must know. StoreDelay: the steps from a plane's arrival
    at level 0 to the one that stores the plane of that number. ReadersBehind: how many stages before the one
    that a step takes are read, by it or by a slow warp that has arrived but not ended the step before. */
-template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int Levels_, int StoreDelay_,
+template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int FusedSteps_, int StoreDelay_,
           int ReadersBehind>
 struct tma_form {
     using T = Type;
     using job = tma_job<T, Taps_>;
-    static constexpr int Taps = Taps_, Radius = Radius_, Rows = Rows_, Warps = Warps_, Levels = Levels_,
-                         StoreDelay = StoreDelay_, Halo = Radius * Levels;
-    static constexpr int Threads = CUDA_WARP * Warps;
+    static constexpr int Taps = Taps_, Radius = Radius_, Rows = Rows_, Warps = Warps_,
+                         FusedSteps = FusedSteps_, StoreDelay = StoreDelay_, Halo = Radius * FusedSteps;
+    static constexpr int Threads = CUDA_WARP * Warps, Blocks = 1; /* of a multiprocessor */
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Width = CUDA_WARP * Pack, Height = Rows * Warps;
     static constexpr int HaloX = (Halo + Pack - 1) / Pack * Pack;
@@ -103,13 +106,19 @@ struct tma_form {
     static constexpr size_t StageBytes =
         Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement);
 
-    static_assert(Rows >= 2 && Warps >= 2 && Levels >= 2 && UsefulX > 0 && UsefulRows > 0,
+    static_assert(Rows >= 2 && Warps >= 2 && FusedSteps >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
     static_assert(UsefulX % Sector == 0, "all tiles begin with a sector, or none does");
 
     static __host__ __device__ constexpr bool serves(int code)
     {
         return tma_code(code);
+    }
+
+    /* Whether it serves rows of so many samples. */
+    static bool takes(size_t nx)
+    {
+        return nx % Pack == 0;
     }
 
     /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
@@ -161,16 +170,13 @@ template <typename Form> struct tma_walk {
           warp(__shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0)), now(0), stage(0),
           parity(0)
     {
-        long long rest = blockIdx.x;
-        const int tile_x = static_cast<int>(rest % job.tiles_x);
-        rest /= job.tiles_x;
-        const int tile_row = static_cast<int>(rest % job.tiles_rows);
-        rest /= job.tiles_rows;
-        own_placement.channel = static_cast<int>(rest % job.from.channels);
-        rest /= job.from.channels;
-        const long long begin = job.first + rest * job.chunk;
-        place(tile_x, tile_row);
-        find_ends(begin, begin + job.chunk < job.end ? begin + job.chunk : job.end);
+        cuda_march_number number;
+        const int tile_x = number.of(job.tiles_x), tile_row = number.of(job.tiles_rows);
+
+        own_placement.channel = number.of(job.from.channels);
+        const long long begin = job.first + number.rest * job.chunk;
+        find_tile(tile_x, tile_row);
+        find_ends(begin, cuda_march_end(job, begin));
         if (Form::PlacementInShared) {
             if (threadIdx.x == 0)
                 *const_cast<tma_placement *>(shared_placement) = own_placement;
@@ -196,7 +202,7 @@ template <typename Form> struct tma_walk {
 
     /* Along the rows, the first tile begins with the grid and the last one ends with it, so that edges lie at
        the tile's. */
-    CUDA_INLINE void place(int tile_x, int tile_row)
+    CUDA_INLINE void find_tile(int tile_x, int tile_row)
     {
         const int rows = job.from.rows;
         const int begin_x = tile_x * Form::UsefulX, begin_row = tile_row * Form::UsefulRows;
@@ -348,29 +354,13 @@ template <typename Form> struct tma_walk {
 
     /* ---- packs ---- */
 
-    static CUDA_INLINE void put(T *to, const pack &from)
-    {
-        *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to) = cuda_pack(from);
-    }
-    static CUDA_INLINE void copy(pack &to, const pack &from)
+    static CUDA_INLINE void clear(pack (&levels)[Form::FusedSteps][Form::Rows])
     {
 #pragma unroll
-        for (int j = 0; j < Form::Pack; j++)
-            to[j] = from[j];
-    }
-    static CUDA_INLINE void fill(pack &to, T value)
-    {
-#pragma unroll
-        for (int j = 0; j < Form::Pack; j++)
-            to[j] = value;
-    }
-    static CUDA_INLINE void clear(pack (&levels)[Form::Levels][Form::Rows])
-    {
-#pragma unroll
-        for (int l = 0; l < Form::Levels; l++) {
+        for (int l = 0; l < Form::FusedSteps; l++) {
 #pragma unroll
             for (int r = 0; r < Form::Rows; r++)
-                fill(levels[l][r], T(0));
+                cuda_fill(levels[l][r], T(0));
         }
     }
 
@@ -438,20 +428,21 @@ __global__ void __launch_bounds__(Form::Threads, 1) tma_kernel(const __grid_cons
     tma_run<Form>(walk);
 }
 
-/* Whether a form serves a grid: its code and its shared memory are there, and the grid is as high as the
-   tile. */
-template <typename Form> static inline bool tma_serves(const struct cuda_limits *limits, size_t rows)
+/* Whether a form serves a grid: its code and its shared memory are there, it takes such rows, and the grid is
+   as high as the tile. */
+template <typename Form>
+static inline bool tma_serves(const struct cuda_limits *limits, const struct shape *shape)
 {
     return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
-           rows >= static_cast<size_t>(Form::Height);
+           Form::takes(shape->nx) && shape->rows >= static_cast<size_t>(Form::Height);
 }
 
 /* Whether walks know what stands outside a grid: a mirror and a reflection need as many samples as the taps
    reach, and no grid of such a walk goes on at its other end. */
-static inline bool tma_has_edges(const struct op *op, size_t radius, size_t nx, size_t planes)
+static inline bool tma_has_edges(const struct op *op, size_t radius, const struct shape *shape)
 {
-    return op->edge != EDGE_WRAP &&
-           (tma_rule_of(op, static_cast<int>(radius)) == TMA_NEAREST || (nx > radius && planes > radius));
+    return op->edge != EDGE_WRAP && (tma_rule_of(op, static_cast<int>(radius)) == TMA_NEAREST ||
+                                     (shape->nx > radius && shape->planes > radius));
 }
 
 template <typename Form> static inline cudaError_t tma_launch(const struct cuda_job *from)
@@ -469,13 +460,45 @@ template <typename Form> static inline cudaError_t tma_launch(const struct cuda_
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
     if (status != cudaSuccess)
         return status;
-    return cuda_march_launch<Form>(from, &job, tma_kernel<Form>, false);
+    return cuda_march_launch<Form>(from, &job, tma_kernel<Form>, false, from->form->resident_blocks);
 }
 
-template <typename Form>
-static inline void tma_describe(const struct cuda_question *asked, struct cuda_form *form)
-{
-    cuda_march_describe<Form>(asked, form, tma_kernel<Form>, false);
-}
+/* A walk as rung `fused` finds it. Walk has Steps, Radius, the share of its peak that a device Reached in it
+   (0: what it reaches in other chains), is_for(op), and choose<T>(op, nx, act), which calls act with the form
+   for rows of nx samples. */
+template <typename Walk> struct tma_fused {
+    template <typename Act> static auto choose(const struct op *op, size_t nx, Act act)
+    {
+        return cuda_with_work(
+            op->work, [=](auto sample) { return Walk::template choose<decltype(sample)>(op, nx, act); });
+    }
+
+    static bool serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
+    {
+        return Walk::is_for(op) && tma_has_edges(op, Walk::Radius, shape) &&
+               choose(op, shape->nx, [=](auto form) { return tma_serves<decltype(form)>(limits, shape); });
+    }
+
+    static void describe(const struct cuda_question *asked, struct cuda_form *form)
+    {
+        choose(asked->op, asked->shape->nx, [=](auto chosen) {
+            using chosen_form = decltype(chosen);
+            cuda_march_describe<chosen_form>(asked, form, tma_kernel<chosen_form>, false);
+        });
+        form->reached = Walk::Reached;
+    }
+
+    static cudaError_t launch(const struct cuda_job *job)
+    {
+        return choose(job->op->op, cuda_shape_of(job).nx,
+                      [=](auto form) { return tma_launch<decltype(form)>(job); });
+    }
+
+    static constexpr struct fused_walk with(bool (*pays)(const struct cuda_question *asked,
+                                                         const struct cuda_form *form))
+    {
+        return {Walk::Steps, serves, describe, pays, launch};
+    }
+};
 
 #endif

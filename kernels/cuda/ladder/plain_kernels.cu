@@ -1,5 +1,12 @@
-/* The kernels of a first lesson, for bench/gpu_rivals.py, which loads them as a library: a thread for each
-   sample, nothing shared, zeros outside the grid. */
+/* A first lesson, and no rung: the stencils of textbooks, whole in one file.
+ *
+ * Known as: one thread per output, naive global-memory stencil and convolution.
+ * Idea: a thread for each sample; nothing is shared; zeros stand outside the grid.
+ *
+ * Read it first: three kernels, and how they are launched and timed. cuda_naive.cu is the same idea for every
+ * op, edge rule and extent. bench/gpu_rivals.py compiles this file into a library, runs it beside voxfilt on
+ * the same samples, and tells how far the results are from each other; the sums here are in another order
+ * than voxfilt(7) says. */
 #include <algorithm>
 #include <cuda_runtime.h>
 

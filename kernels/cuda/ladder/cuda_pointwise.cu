@@ -1,0 +1,213 @@
+/* Rung `naive` for ops that take a pixel at a time: unsharp, filters of points.def, alpha in and out of
+ * colours, and fluxes whose channels share one conductivity.
+ *
+ * Known as: elementwise (map) kernels.
+ * Idea: a thread computes one sample; or, of channels that go together, all of a pixel, so that their
+ *   exponentials are computed once.
+ * Adds: nothing.
+ * Costs: nothing; of a flux, each tap is a load of its own.
+ * Traffic per sample: 2 words, unsharp 3.
+ * Wins when: always, as no other rung serves these ops. */
+#include "cuda_each_sample.cuh"
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) unsharp_kernel(each_part<T> part, T amount)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const T blurred = part.from[site.offset], original = part.kept[site.offset];
+    part.to[site.offset] = cuda_fma(amount, original - blurred, original);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS)
+    point_kernel(each_part<T> part, enum point_kind kind, T a, T b)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    part.to[site.offset] = cuda_point(kind, part.from[site.offset], a, b);
+}
+
+/* Colour in the channels before alpha. */
+template <typename T> struct alpha_colours {
+    int colours;
+    T max; /* of alpha */
+};
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) cover_kernel(each_part<T> part, alpha_colours<T> colours)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const int channel = static_cast<int>((part.first_layer + site.layer) % part.channels);
+    const T *pixel = part.from + site.offset - channel * part.layer_stride;
+    const T value =
+        pixel[(channel > colours.colours ? channel - colours.colours - 1 : channel) * part.layer_stride];
+    part.to[site.offset] = channel < colours.colours
+                               ? value * cuda_cover(pixel[colours.colours * part.layer_stride], colours.max)
+                               : value;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) uncover_kernel(each_part<T> part, alpha_colours<T> colours)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const int channel = static_cast<int>((part.first_layer + site.layer) % part.channels);
+    if (channel >= colours.colours)
+        return;
+    const T *pixel = part.from + site.offset - channel * part.layer_stride;
+    part.to[site.offset] =
+        cuda_uncovered(part.from[site.offset], pixel[(colours.colours + 1 + channel) * part.layer_stride],
+                       cuda_cover(pixel[colours.colours * part.layer_stride], colours.max));
+}
+
+/* Channels that go together; a layer of such a launch is a plane. */
+struct joint_group {
+    int first, count;
+    long long stride; /* samples from a channel to the next */
+};
+
+/* What the taps of a pixel read, in any channel. */
+template <typename T> struct joint_reads {
+    long long shifts[OP_HEAT_TAPS];
+    unsigned outside; /* a bit a tap that the rule gives nothing of the grid */
+
+    CUDA_INLINE joint_reads(const each_part<T> &part, const cuda_edge<T> &edge,
+                            const cuda_joint_filter<T> &filter, const each_site &site)
+        : outside(0)
+    {
+        const long long plane = part.first_layer + site.layer;
+
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < filter.tap_count) {
+                const cuda_tap<T> tap = filter.taps[k];
+                bool beyond = false;
+                shifts[k] =
+                    each_shift(edge.rule, plane, tap.dplane, part.planes, &beyond) * part.plane_stride +
+                    each_shift(edge.rule, site.row, tap.drow, part.rows, &beyond) * part.pitch +
+                    each_shift(edge.rule, site.x, tap.dx, part.nx, &beyond);
+                outside |= (beyond ? 1u : 0u) << k;
+            }
+        }
+    }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS)
+    joint_kernel(each_part<T> part, cuda_edge<T> edge, cuda_joint_filter<T> filter, joint_group group)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const T *from = part.from + site.offset + group.first * group.stride;
+    T *to = part.to + site.offset + group.first * group.stride;
+    const bool inside = part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer);
+    const auto before = [=](int c) { return from[c * group.stride]; };
+    const auto now = [=](int c) { return to[c * group.stride]; };
+    const auto put = [=](int c, T value) { to[c * group.stride] = value; };
+    if (edge.rule == EDGE_HOLD && !inside) {
+#pragma unroll 1
+        for (int c = 0; c < group.count; c++)
+            put(c, before(c));
+        return;
+    }
+    const joint_reads<T> reads(part, edge, filter, site);
+    const auto read = [&](int k, int c) {
+        return reads.outside >> k & 1 ? edge.outside[group.first + c]
+                                      : from[c * group.stride + reads.shifts[k]];
+    };
+    filter.relax(group.count, before, read, put);
+#pragma unroll 1
+    for (unsigned long long n = 1; n < filter.heat.inner; n++)
+        filter.relax(group.count, now, read, put);
+}
+
+template <typename T> static const void *pointwise_kernel_of(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_UNSHARP:
+        return reinterpret_cast<const void *>(&unsharp_kernel<T>);
+    case OP_POINT:
+        return reinterpret_cast<const void *>(&point_kernel<T>);
+    case OP_COVER:
+        return reinterpret_cast<const void *>(&cover_kernel<T>);
+    case OP_UNCOVER:
+        return reinterpret_cast<const void *>(&uncover_kernel<T>);
+    default:
+        return op->joint > 0 ? reinterpret_cast<const void *>(&joint_kernel<T>) : NULL;
+    }
+}
+
+template <typename T> static bool pointwise_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const void *const kernel = pointwise_kernel_of<T>(asked->op);
+
+    if (kernel == NULL)
+        return cuda_refuse(asked->refusal, "a sample reads its neighbours");
+    *form = each_form(asked, kernel);
+    if (asked->op->kind == OP_UNSHARP) {
+        form->bytes_per_update = 3.0 * sizeof(T);
+        form->operations_per_update = 3;
+    } else if (asked->op->kind == OP_POINT) {
+        form->operations_per_update = 2;
+    }
+    return true;
+}
+
+/* Group by group. */
+template <typename T>
+static cudaError_t launch_joint(const struct cuda_job *job, dim3 grid, dim3 block, const each_part<T> &part)
+{
+    const struct op *op = job->op->op;
+    cudaError_t status = cudaSuccess;
+
+    for (size_t i = 0; i < op_group_count(op) && status == cudaSuccess; i++) {
+        const struct range channels = op_group(op, i);
+        const joint_group group = {static_cast<int>(channels.first), static_cast<int>(channels.count),
+                                   static_cast<long long>(part.pitch) * part.rows};
+        status = CUDA_LAUNCH(job->stream, grid, block, 0, joint_kernel<T>, part, cuda_edge_of<T>(job->op),
+                             cuda_joint_filter_of<T>(job->op), group);
+    }
+    return status;
+}
+
+template <typename T>
+static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block, const each_part<T> &part)
+{
+    const struct op *op = job->op->op;
+    const alpha_colours<T> colours = {static_cast<int>(op->colours), static_cast<T>(op->max)};
+
+    switch (op->kind) {
+    case OP_UNSHARP:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, unsharp_kernel<T>, part, static_cast<T>(op->amount));
+    case OP_POINT:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, point_kernel<T>, part, op->point.kind,
+                           static_cast<T>(op->point.a), static_cast<T>(op->point.b));
+    case OP_COVER:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, cover_kernel<T>, part, colours);
+    case OP_UNCOVER:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, uncover_kernel<T>, part, colours);
+    default:
+        return launch_joint<T>(job, grid, block, part);
+    }
+}
+
+template <typename T> static cudaError_t pointwise_launch(const struct cuda_job *job)
+{
+    return each_launch<T>(job, [&](dim3 grid, dim3 block, const each_part<T> &part) {
+        return launch_part<T>(job, grid, block, part);
+    });
+}
+
+CUDA_RUNG(pointwise, false, false, true);
