@@ -238,6 +238,7 @@ refuses 2 'voxfilt: --tee: out.raw: an output goes there' v 9 -o out.raw --tee 7
 refuses 2 'voxfilt: --tee: vol.raw: an input would be replaced' v 9 -o out --tee 7:vol.raw
 refuses 2 'voxfilt: --tee: x.png: --preview goes there' v 9 -o out --tee 7:x.png --preview x.png
 refuses 2 'voxfilt: --tee: ./x: another state goes there' v 9 -o out --tee 7:x --tee 6:./x
+refuses 2 'voxfilt: --tee: x.mhd: another state goes there' v 9 -o out --tee 7:x.nhdr --tee 6:x.mhd
 refuses 2 'voxfilt: --tee: /dev/stdout: an output goes there' v 9 --tee 7:-
 v 9 -o out --tee 7:- --tee 6:- 2>&1 >out.raw | grep -q '^voxfilt: --tee: -: another state goes there'
 result $? 'two states cannot share standard output'

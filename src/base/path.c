@@ -73,6 +73,13 @@ static size_t folder_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
+const char *path_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
 bool path_same_folder(const char *path, const char *other)
 {
     size_t length = folder_length(path);

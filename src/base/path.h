@@ -16,6 +16,9 @@ bool path_is_descriptor(const char *path);
    replaced, not a link. To be freed; NULL with errno on failure. */
 char *path_target(const char *path);
 
+/* The path without its folder. */
+const char *path_base_name(const char *path);
+
 /* Whether two files are in one folder, as far as their paths tell. */
 bool path_same_folder(const char *path, const char *other);
 

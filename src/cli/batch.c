@@ -19,6 +19,7 @@
 #include "pipeline/budget.h"
 #include "pipeline/pipeline.h"
 #include "outputs.h"
+#include "path_conflicts.h"
 #include "report.h"
 #include "run_one.h"
 
@@ -308,7 +309,7 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     request.plan.device = backend_cpu.name;
     request.peers = NULL;
     if (pipeline_open(&pipeline, &request, &unread))
-        spared = outputs_spare_from_report(options, &pipeline, fault);
+        spared = path_conflicts_check_samples(&pipeline.source, "--report", options->report_path, fault);
     pipeline_close(&pipeline);
     if (path_is_standard(input))
         lseek(STDIN_FILENO, begin, SEEK_SET);
@@ -333,7 +334,7 @@ static bool open_report(const struct options *options, const struct outputs *out
 {
     const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
     bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
-                   outputs_leave_room(outputs, options, fault);
+                   path_conflicts_check_extras(options, outputs->paths, fault);
 
     return checked && spare_samples(options, path, fault) &&
            report_file_open(report, path, options->sync, fault);

@@ -16,7 +16,7 @@
 #include "mpi_options.h"
 #include "option_table.h"
 #include "options.h"
-#include "outputs.h"
+#include "path_conflicts.h"
 #include "program.h"
 #include "run_one.h"
 
@@ -77,10 +77,9 @@ static bool case_of_input(const struct options *options, struct bench_request *r
 /* Nothing else is written. */
 static bool open_plot(const struct options *options, struct plot *plot, struct fault *fault)
 {
-    char nowhere[] = "/dev/null", *paths[] = {nowhere};
-    const struct outputs outputs = {.paths = paths, .count = 1};
+    char nowhere[] = "/dev/null", *output = nowhere;
 
-    return outputs_leave_room(&outputs, options, fault) && plot_open(plot, options->plot, fault);
+    return path_conflicts_check_extras(options, &output, fault) && plot_open(plot, options->plot, fault);
 }
 
 static bool bench_and_plot(const struct options *options, struct bench_request *request, struct fault *fault)

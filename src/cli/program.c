@@ -1,6 +1,8 @@
 /* Programs: the commands that one binary is, and which of them it is this time. */
 #include "program.h"
 
+#include "base/path.h"
+
 #include <string.h>
 
 static const enum program programs[] = {PROGRAM_IMGHEAT, PROGRAM_VOXFILT};
@@ -70,7 +72,7 @@ static const char *asked_for(int argc, char **argv)
 bool program_find(int argc, char **argv, enum program *program, struct fault *fault)
 {
     const char *asked = asked_for(argc, argv), *path = argc > 0 ? argv[0] : "";
-    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    const char *name = path_base_name(path);
 
     if (asked != NULL)
         return parse(asked, program) ||

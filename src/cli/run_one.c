@@ -9,7 +9,7 @@
 #include "bench/plot.h"
 #include "explain.h"
 #include "notes.h"
-#include "outputs.h"
+#include "path_conflicts.h"
 #include "preview.h"
 #include "report.h"
 #include "report_json.h"
@@ -59,11 +59,6 @@ struct tee_list {
     char **names;        /* of those that a pattern names */
     size_t count;
 };
-
-static const char *tee_list_option(const struct options *options)
-{
-    return options->tee_count > 0 ? "--tee" : options->frames.pattern != NULL ? "--frames" : NULL;
-}
 
 /* Whether there are states on the way that are what a run with fewer steps puts out. */
 static bool check_job(const struct job *job, struct fault *fault)
@@ -136,46 +131,28 @@ static bool list_tees(struct tee_list *list, const struct options *options, uint
     return true;
 }
 
-/* A frame's number keeps it apart from the others. */
-static bool check_files(const struct tee_list *list, const struct options *options,
-                        const struct pipeline *pipeline, struct fault *fault)
+/* Once the steps are known. */
+static bool take_tees(const struct options *options, const struct pipeline *pipeline, struct tee_list *list,
+                      struct pipeline_request *request, struct fault *fault)
 {
-    char *path = (char *)pipeline->request->output;
-    const struct outputs outputs = {.paths = &path, .count = 1};
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (!outputs_admit(&outputs, options, list->tees[i].path, fault))
-            return false;
-        for (size_t k = 0; k < i && list->pattern == NULL; k++) {
-            if (!outputs_differ(options, list->tees[i].path, list->tees[k].path, fault))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool make(struct tee_list *list, const struct options *options, const struct pipeline *pipeline,
-                 struct fault *fault)
-{
+    const char *option = options->tee_count > 0            ? "--tee"
+                         : options->frames.pattern != NULL ? "--frames"
+                                                           : NULL;
     const struct job *job = &pipeline->job;
     uint64_t steps = job->stages[job->stage_count - 1].steps;
+    bool listed;
 
-    return check_job(job, fault) &&
-           (options->tee_count > 0 ? list_tees(list, options, steps, fault)
-                                   : list_frames(list, options, steps, fault)) &&
-           check_files(list, options, pipeline, fault);
+    if (option == NULL)
+        return true;
+    listed = check_job(job, fault) && (options->tee_count > 0 ? list_tees(list, options, steps, fault)
+                                                              : list_frames(list, options, steps, fault));
+    request->tees = list->tees;
+    request->tee_count = list->count;
+    request->tee_pattern = list->pattern;
+    return (listed && path_conflicts_check_tees(options, request, fault)) || fault_prefix(fault, option);
 }
 
-static bool tee_list_make(struct tee_list *list, const struct options *options,
-                          const struct pipeline *pipeline, struct fault *fault)
-{
-    const char *option = tee_list_option(options);
-
-    *list = (struct tee_list){.count = 0};
-    return option == NULL || make(list, options, pipeline, fault) || fault_prefix(fault, option);
-}
-
-static void tee_list_free(struct tee_list *list)
+static void free_tees(struct tee_list *list)
 {
     for (size_t i = 0; list->names != NULL && i < list->count; i++)
         mem_free(list->names[i]);
@@ -294,18 +271,6 @@ static bool add_files(void *listener, const struct pipeline *pipeline, struct fi
            add_report(company->one, pipeline, set, fault);
 }
 
-/* Once the steps are known. */
-static bool take_tees(const struct options *options, const struct pipeline *pipeline, struct tee_list *tees,
-                      struct pipeline_request *request, struct fault *fault)
-{
-    if (!tee_list_make(tees, options, pipeline, fault))
-        return false;
-    request->tees = tees->tees;
-    request->tee_count = tees->count;
-    request->tee_pattern = tees->pattern;
-    return true;
-}
-
 /* A line that is about neither file does not say which of several inputs it is of. */
 static enum status tell_failure(const struct run_one *one, struct fault *fault)
 {
@@ -320,6 +285,19 @@ static enum status tell_failure(const struct run_one *one, struct fault *fault)
     return diag_error(fault);
 }
 
+static bool spare_samples(const struct options *options, const struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct source *source = &pipeline->source;
+    bool spared = true;
+
+    for (size_t i = 0; spared && i < request->tee_count; i++)
+        spared = path_conflicts_check_samples(source, "--tee", request->tees[i].path, fault);
+    return spared && path_conflicts_check_samples(source, "--output", request->output, fault) &&
+           path_conflicts_check_samples(source, "--preview", options->preview, fault) &&
+           path_conflicts_check_samples(source, "--plot", options->plot, fault);
+}
+
 /* Of several ranks, the first looks at files that do not belong to the others. */
 static bool settle_files(const struct run_one *one, const struct pipeline *pipeline, struct tee_list *tees,
                          struct pipeline_request *request, struct fault *fault)
@@ -328,7 +306,7 @@ static bool settle_files(const struct run_one *one, const struct pipeline *pipel
     struct peers *peers = one->request.peers;
 
     return peers_agree(peers, take_tees(options, pipeline, tees, request, fault), fault) &&
-           peers_follow(peers, !peers_lead(peers) || outputs_spare_samples(options, pipeline, fault), fault);
+           peers_follow(peers, !peers_lead(peers) || spare_samples(options, pipeline, fault), fault);
 }
 
 static bool plan(const struct run_one *one, struct pipeline *pipeline, struct fault *fault)
@@ -387,6 +365,6 @@ enum status run_one(const struct run_one *one)
     status = pipeline.status;
     drawings_close(&company.drawings);
     pipeline_close(&pipeline);
-    tee_list_free(&tees);
+    free_tees(&tees);
     return done ? status : tell_failure(one, &fault);
 }

@@ -1,0 +1,382 @@
+/* Conflicts of paths: no file that a command writes may be another one that it reads or writes. */
+#include "path_conflicts.h"
+
+#include "base/file_in.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "format/pattern.h"
+#include "format/volume.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of a path that is looked at; what is longer cannot be opened. */
+#define MOST_PATH 4096
+
+/* What a path is for, in the order in which a set has them. */
+enum role { TAPS, OUTPUT, INPUT, EXTRA, TEE };
+
+/* Why a file may not be written to the place of an earlier path. */
+static const char *const reasons[] = {
+    [TAPS] = "a taps file would be replaced",
+    [OUTPUT] = "an output goes there",
+    [INPUT] = "an input would be replaced",
+    [TEE] = "another state goes there",
+};
+
+struct entry {
+    enum role role;
+    char *path;
+    const char *given;  /* the path of the command line that it is or, of samples, goes with */
+    const char *option; /* of an extra */
+    size_t owner;       /* paths of the same role and owner are not in each other's way */
+    bool samples;       /* those of the owner, whose header is a file of its own */
+    bool stack;         /* the path is a pattern: all pictures that it may name */
+    char *name;         /* of the file, without links; NULL: its folder is not there */
+    bool there, device;
+    dev_t dev; /* these two where it is there */
+    ino_t ino;
+};
+
+struct path_set {
+    const struct options *options;
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+/* Without links, the name of a file that is yet to be made: that of its folder, and its own in there. */
+static char *coming_name(const char *path)
+{
+    char *target = path_target(path), *folder, name[MOST_PATH];
+    const char *own = target == NULL ? NULL : path_base_name(target);
+
+    if (target == NULL)
+        return NULL;
+    snprintf(name, sizeof name, "%.*s.", (int)(own - target), target);
+    folder = realpath(name, NULL);
+    if (folder != NULL)
+        snprintf(name, sizeof name, "%s/%s", folder, own);
+    free(target);
+    free(folder);
+    return folder == NULL ? NULL : strdup(name);
+}
+
+/* ---- the set ---- */
+
+/* Whether a name is that of a stack of pictures: a picture alone has it as it is. */
+static bool names_stack(const struct options *options, const char *path)
+{
+    return options->program == PROGRAM_VOXFILT && pattern_is_png(path);
+}
+
+/* "-" is the file behind a descriptor. */
+static void locate(struct entry *entry, int descriptor)
+{
+    const char *path = entry->path;
+    struct stat info;
+
+    entry->there = (path_is_standard(path) ? fstat(descriptor, &info) : stat(path, &info)) == 0;
+    if (entry->there) {
+        entry->device = S_ISCHR(info.st_mode);
+        entry->dev = info.st_dev;
+        entry->ino = info.st_ino;
+    }
+    entry->name = entry->there && !entry->stack ? realpath(path, NULL) : coming_name(path);
+}
+
+static bool add(struct path_set *set, struct entry entry, const char *path, struct fault *fault)
+{
+    struct entry *grown =
+        mem_grown(set->entries, set->count, &set->capacity, sizeof *grown, "file names", fault);
+
+    if (grown == NULL)
+        return false;
+    set->entries = grown;
+    entry.path = mem_text(path, fault);
+    if (entry.path == NULL)
+        return false;
+    entry.stack = names_stack(set->options, path);
+    locate(&entry, entry.role == OUTPUT || entry.role == TEE ? STDOUT_FILENO : STDIN_FILENO);
+    set->entries[set->count++] = entry;
+    return true;
+}
+
+static void free_set(struct path_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        mem_free(set->entries[i].path);
+        free(set->entries[i].name);
+    }
+    mem_free(set->entries);
+}
+
+/* A file to write and, if the header is a file of its own, where samples may go beside it: compressed or not,
+   links followed. */
+static bool add_written(struct path_set *set, enum role role, size_t owner, const char *path,
+                        struct fault *fault)
+{
+    const struct format *asked = set->options->out_format;
+    const struct format *format = asked != NULL ? asked : format_of_name(path);
+    char *target = format != NULL && format->data_suffix != NULL ? path_target(path) : NULL;
+    char samples[MOST_PATH];
+    bool added = true;
+
+    for (int packed = 0; added && target != NULL && packed < 2; packed++) {
+        if ((packed == 0 || format->data_suffix_compressed != NULL) &&
+            format_name_data(format, target, packed == 1, samples, sizeof samples))
+            added = add(set, (struct entry){.role = role, .given = path, .owner = owner, .samples = true},
+                        samples, fault);
+    }
+    free(target);
+    return added && add(set, (struct entry){.role = role, .given = path, .owner = owner}, path, fault);
+}
+
+/* All inputs and what becomes of each. */
+static bool add_runs(struct path_set *set, char *const *outputs, struct fault *fault)
+{
+    bool added = true;
+
+    for (size_t i = 0; added && i < set->options->input_count; i++)
+        added = add_written(set, OUTPUT, i, outputs[i], fault) &&
+                add(set, (struct entry){.role = INPUT, .owner = i}, set->options->inputs[i], fault);
+    return added;
+}
+
+/* Of standard output, which "-" stands for, the name. */
+static const char *with_name(const char *path)
+{
+    return path_is_standard(path) ? "/dev/stdout" : path;
+}
+
+static bool add_taps(struct path_set *set, struct fault *fault)
+{
+    bool added = true;
+
+    for (size_t i = 0; added && i < set->options->job.stage_count; i++) {
+        const struct filter_call *call = &set->options->stages[i].call;
+        if (call->filter->arguments == ARGUMENTS_FILE)
+            added = add(set, (struct entry){.role = TAPS}, call->text, fault);
+    }
+    return added;
+}
+
+static bool add_extra(struct path_set *set, const char *option, const char *path, struct fault *fault)
+{
+    const struct entry extra = {.role = EXTRA, .owner = set->count, .option = option};
+
+    return path == NULL || add(set, extra, with_name(path), fault);
+}
+
+static bool add_extras(struct path_set *set, struct fault *fault)
+{
+    const struct options *options = set->options;
+
+    return add_extra(set, "--report", options->report_path, fault) &&
+           add_extra(set, "--preview", options->preview, fault) &&
+           add_extra(set, "--plot", options->plot, fault);
+}
+
+/* ---- conflicts ---- */
+
+/* Devices take all that comes. */
+static bool is_same_file(const struct entry *entry, const struct entry *other)
+{
+    if (entry->there && other->there)
+        return !entry->device && entry->dev == other->dev && entry->ino == other->ino;
+    return !entry->there && !other->there && entry->name != NULL && other->name != NULL &&
+           strcmp(entry->name, other->name) == 0;
+}
+
+/* Whether a path is a file of a stack, there yet or not, or a stack that may have one in common with it. */
+static bool is_of_stack(const struct entry *entry, const struct entry *stack)
+{
+    return stack->stack && entry->name != NULL && stack->name != NULL &&
+           path_same_folder(entry->name, stack->name) &&
+           (entry->stack ? pattern_may_meet : pattern_has)(path_base_name(stack->name),
+                                                           path_base_name(entry->name));
+}
+
+static bool meet(const struct entry *entry, const struct entry *other)
+{
+    return is_same_file(entry, other) || is_of_stack(entry, other) || is_of_stack(other, entry);
+}
+
+static bool refuse(const struct entry *entry, const struct entry *other, struct fault *fault)
+{
+    if (other->role == EXTRA)
+        fault_raise_about(fault, STATUS_USAGE, entry->path, "%s goes there", other->option);
+    else
+        fault_raise_about(fault, STATUS_USAGE, other->role == TEE ? entry->given : with_name(entry->path),
+                          "%s", reasons[other->role]);
+    return entry->option != NULL && fault_prefix(fault, entry->option);
+}
+
+/* All entries from one on, each with those before it. What is wrong among inputs and outputs is checked
+ * below. */
+static bool check(const struct path_set *set, size_t first, struct fault *fault)
+{
+    for (size_t i = first; i < set->count; i++) {
+        const struct entry *entry = &set->entries[i];
+        bool of_run = entry->role == OUTPUT || entry->role == INPUT;
+        for (const struct entry *other = set->entries; other < entry; other++) {
+            bool own = other->role == entry->role && other->owner == entry->owner;
+            if (of_run && other->role != TAPS)
+                break;
+            if (entry->role != INPUT && !own && meet(entry, other))
+                return refuse(entry, other, fault);
+        }
+    }
+    return true;
+}
+
+bool path_conflicts_check_extras(const struct options *options, char *const *outputs, struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    bool extras = options->report_path != NULL || options->preview != NULL || options->plot != NULL;
+    bool fine = add_taps(&set, fault);
+
+    if (fine && (extras || set.count > 0))
+        fine = add_runs(&set, outputs, fault) && add_extras(&set, fault) && check(&set, 0, fault);
+    free_set(&set);
+    return fine;
+}
+
+bool path_conflicts_check_tees(const struct options *options, const struct pipeline_request *request,
+                               struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    char *output = (char *)request->output;
+    bool fine = add_taps(&set, fault) && add_runs(&set, &output, fault) && add_extras(&set, fault);
+    size_t first = set.count;
+
+    for (size_t i = 0; fine && i < request->tee_count; i++)
+        fine = add_written(&set, TEE, request->tee_pattern != NULL ? 0 : i, request->tees[i].path, fault);
+    fine = fine && check(&set, first, fault);
+    free_set(&set);
+    return fine;
+}
+
+/* ---- outputs in a directory ---- */
+
+/* By file, then inputs last, then as the inputs were given. */
+static int compare_files(const void *left, const void *right)
+{
+    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
+    int names = strcmp(a->name, b->name);
+
+    if (names != 0)
+        return names;
+    if (a->role != b->role)
+        return b->role == INPUT ? -1 : 1;
+    return a->owner < b->owner ? -1 : 1;
+}
+
+static bool is_output(const struct entry *entry)
+{
+    return entry->role == OUTPUT && !entry->samples;
+}
+
+/* By path, then as the inputs were given. */
+static int compare_paths(const void *left, const void *right)
+{
+    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
+    int paths = strcmp(a->path, b->path);
+
+    return paths != 0 ? paths : a->owner < b->owner ? -1 : 1;
+}
+
+/* Two inputs of one name would overwrite each other in the directory. */
+static bool check_paths(const struct path_set *set, const struct entry **sorted, struct fault *fault)
+{
+    const struct options *options = set->options;
+    size_t count = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_output(&set->entries[i]))
+            sorted[count++] = &set->entries[i];
+    }
+    qsort(sorted, count, sizeof *sorted, compare_paths);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[i - 1]->path, sorted[i]->path) == 0)
+            return fault_raise(fault, STATUS_USAGE, "%s and %s would have the same name in %s",
+                               options->inputs[sorted[i - 1]->owner], options->inputs[sorted[i]->owner],
+                               options->output);
+    }
+    return true;
+}
+
+static bool refuse_file(const struct options *options, char *const *outputs, const struct entry *output,
+                        const struct entry *other, struct fault *fault)
+{
+    const char *path = outputs[output->owner], *other_path = outputs[other->owner];
+
+    if (other->role == INPUT)
+        return fault_raise_about(fault, STATUS_USAGE, options->inputs[other->owner],
+                                 "it would be replaced by the output for %s", options->inputs[output->owner]);
+    if (output->samples || other->samples)
+        return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", path, other_path,
+                           path_base_name(output->name));
+    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other_path);
+}
+
+/* An input may be replaced by its own output, which comes after it, but by no other. Devices take all that
+ * comes. */
+static bool check_files(const struct path_set *set, char *const *outputs, const struct entry **sorted,
+                        struct fault *fault)
+{
+    size_t count = 0, first = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct entry *entry = &set->entries[i];
+        if (entry->name != NULL && !entry->device && (entry->role == OUTPUT || entry->there))
+            sorted[count++] = entry;
+    }
+    qsort(sorted, count, sizeof *sorted, compare_files);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[first]->name, sorted[i]->name) != 0)
+            first = i;
+        else if (sorted[first]->role == OUTPUT && sorted[i]->owner != sorted[first]->owner)
+            return refuse_file(set->options, outputs, sorted[first], sorted[i], fault);
+    }
+    return true;
+}
+
+/* A stack has many names; none is to be that of another output. */
+static bool check_stacks(const struct path_set *set, struct fault *fault)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct entry *stack = &set->entries[i];
+        for (size_t k = 0; is_output(stack) && stack->stack && k < set->count; k++) {
+            const struct entry *other = &set->entries[k];
+            if (k != i && is_output(other) && meet(stack, other))
+                return fault_raise(fault, STATUS_USAGE,
+                                   "%s and %s could both have a picture of the same name", stack->path,
+                                   other->path);
+        }
+    }
+    return true;
+}
+
+bool path_conflicts_check_outputs(const struct options *options, char *const *outputs, struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    const struct entry **sorted = NULL;
+    bool fine = add_runs(&set, outputs, fault);
+
+    if (fine)
+        sorted = mem_alloc(set.count, sizeof *sorted, "file names", fault);
+    fine = sorted != NULL && check_paths(&set, sorted, fault) && check_files(&set, outputs, sorted, fault) &&
+           check_stacks(&set, fault);
+    mem_free(sorted);
+    free_set(&set);
+    return fine;
+}
+
+bool path_conflicts_check_samples(const struct source *source, const char *option, const char *path,
+                                  struct fault *fault)
+{
+    return path == NULL || file_in_is_at(source->file, path) || !volume_reads(source, path) ||
+           fault_raise_about(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
+}
