@@ -171,6 +171,7 @@ fi
     result $? 'of those that hold the grid together, too'
     ranks 3 voxfilt-mpi $tall -s 60 -j 1 -m 3M --explain > ../stdout 2> ../stderr
     grep -q '^ranks     1 of 3: there is too little memory for one pass over a part$' ../stdout &&
+        grep -q '^          rank 0 has the processors and the memory of one rank; one process with those of all is faster$' ../stdout &&
         grep -q 'one pass [0-9.]* ms by 3 (too little memory), the grid held together [0-9.]* ms by 3 (too little memory)$' ../stdout &&
         grep -q '^run       [1-9][0-9]* passes over a spool file of ' ../stdout
     result $? 'and of those that leave all passes to rank 0'

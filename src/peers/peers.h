@@ -1,5 +1,13 @@
-/* Peers: the processes, or ranks, that make a run together. Each calls the same functions in the same order;
-   what one of them cannot do, it says where they agree next, and then none goes on. */
+/* Peers: the processes, or ranks, that make a run together.
+
+   All of them call the same functions in the same order. A rank in which something fails keeps to that order
+   up to the point where all agree next (peers_agree); from there, all fail with the fault of the first.
+   Meanwhile it warns the others, who look for warnings while they work (peers_go_on), and come to that point
+   sooner. If the transport itself fails, there is nothing to agree on: the call returns false, and the
+   launcher ends the ranks.
+
+   `struct peers_kind` is the transport: MPI (peers_mpi.c), or threads of a test (tests/peers_threads.c).
+   Nothing here knows of samples or planes. */
 #ifndef PEERS_H
 #define PEERS_H
 

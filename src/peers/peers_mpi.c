@@ -1,4 +1,9 @@
-/* Peers that reach each other through MPI. No other file knows it. */
+/* Peers that reach each other through MPI. No other file knows it.
+
+   Every call that may wait is a non-blocking one, which is then tested with naps in between: a rank that
+   waits takes no processor from those that compute. A call that fails loses all later ones too, and MPI is
+   left as it is, since it could not end without the others. Ranks of a node share windows of memory where MPI
+   has such memory to give. */
 #include "peers_mpi.h"
 
 #include "base/clock.h"

@@ -1,4 +1,10 @@
-/* Passes: all planes moved once, from one stop to another, with levels on the way. */
+/* Passes: all planes moved once, from one stop to another, with levels on the way.
+
+   Three parties work at the same time. Threads read batches of planes from a file into a ring of buffers
+   (io.h). The thread that runs the plan uploads them into a field, lets the levels advance a slab at a time
+   (sweep.h), and downloads the planes of the last level into a second ring, which other threads write into a
+   file. Observers look at the samples in either ring, and tees take states between the levels. Whoever fails
+   stops both rings, so that nobody waits for the others. */
 #ifndef PASS_H
 #define PASS_H
 

@@ -1,5 +1,9 @@
-/* Stops: the files that the planes of a run stand in between its passes, those it comes from and goes to
-   among them. */
+/* Stops: the files that the planes of a run stand in between its passes.
+
+   The first stop is the source, the last one the sink. In between there may be one or two spool files, which
+   hold planes in the work type: one is enough where each plane is written after it has been read; a grid that
+   goes around, and steps on trial, need two. All stops look alike to a pass: planes are moved from or to
+   them, in order or anywhere, by one thread or by several. */
 #ifndef STOPS_H
 #define STOPS_H
 

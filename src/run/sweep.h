@@ -1,5 +1,10 @@
 /* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the
- * grid. */
+   grid.
+
+   A level reads planes on both sides of those that it computes, so it lags behind the level before it. Planes
+   come until there is a slab of new ones. Then each level in turn advances over the planes that are ready for
+   it, and what the last level has computed may leave. When the fields are full, the window slides on. So they
+   hold no more planes than lie between the first level and the last, a slab, and what has not left yet. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
