@@ -5,6 +5,7 @@
 #include "byte_stream.h"
 #include "foreign_type.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -244,6 +245,43 @@ bool format_tells_alpha(const struct format *format, const struct header *header
            (!header->associated && (format->alpha == FORMAT_UNASSOCIATED ||
                                     (format->alpha == FORMAT_RGBA && header->grid.channels == 4)));
 }
+
+/* ---- what an output drops ---- */
+
+static const char others[] = " and others";
+
+static bool is_full(const char *text, size_t used)
+{
+    const size_t length = sizeof others - 1;
+
+    return used >= length && strcmp(text + used - length, others) == 0;
+}
+
+void format_drop(char *text, size_t size, const char *name)
+{
+    size_t used = strlen(text);
+
+    if (is_full(text, used))
+        return;
+    if (used + strlen(", ") + strlen(name) + sizeof others > size)
+        snprintf(text + used, size - used, "%s", others);
+    else
+        snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+void format_drop_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
+                           size_t count)
+{
+    char indexed[64];
+
+    for (size_t i = first; i < count; i++) {
+        snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
+        if (!isnan(distances[i]) && distances[i] != 0.0 && distances[i] != 1.0)
+            format_drop(text, size, indexed);
+    }
+}
+
+/* ---- inputs and outputs ---- */
 
 bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
                       size_t size)

@@ -241,6 +241,15 @@ size_t format_stem_length(const char *path);
  */
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
+/* Append the name of a field that an output drops to a list, which has room for `size` bytes. Names that do
+   not fit become " and others". */
+void format_drop(char *list, size_t size, const char *name);
+
+/* Append the name with its index, as in "spacings[3]", for each distance from `first` on that tells
+   something: it is neither NaN, 0 nor 1. */
+void format_drop_distances(char *list, size_t size, const char *name, const double *distances, size_t first,
+                           size_t count);
+
 /* The path of the file of samples beside a header at another path; false where the text has no room for it.
  */
 bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -505,13 +504,13 @@ static void list_rest(const struct volume *volume, char *dropped, size_t size)
         if (axes->offset.at[i] == 0.0)
             continue;
         snprintf(name, sizeof name, "%s[%zu]", axes->offset.name, i);
-        dropped_fields_add(dropped, size, name);
+        format_drop(dropped, size, name);
     }
     parse_numbers(center, &centers, axes->count, numbers);
     for (size_t i = 0; i < axes->count; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
-        dropped_fields_add(dropped, size, centers.names[0]);
+        format_drop(dropped, size, centers.names[0]);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
@@ -533,11 +532,11 @@ static void list_dropped(const struct source *source, const struct format *sink,
     if (keeps_position)
         list_rest(volume, dropped, size);
     else if (has_signs(axes))
-        dropped_fields_add(dropped, size, axes->spacing.name);
+        format_drop(dropped, size, axes->spacing.name);
     if (axes->sized)
-        dropped_fields_add(dropped, size, "ElementSize");
+        format_drop(dropped, size, "ElementSize");
     if (source->header.volumes > 1 && axes->spacing.name != NULL)
-        dropped_fields_add_distances(dropped, size, axes->spacing.name, axes->spacing.at, 3, axes->count);
+        format_drop_distances(dropped, size, axes->spacing.name, axes->spacing.at, 3, axes->count);
 }
 
 /* ---- writing ---- */

@@ -3,7 +3,6 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "format.h"
-#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -644,7 +643,7 @@ static void list_fields(const struct raw_header *raw, unsigned from, unsigned en
 {
     for (unsigned i = from; i < end; i++) {
         if (!is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
-            dropped_fields_add(dropped, size, layouts[i].name);
+            format_drop(dropped, size, layouts[i].name);
     }
 }
 
@@ -677,9 +676,9 @@ static void list_transform(const struct place *place, bool keeps, const char *na
 
     snprintf(code, sizeof code, "%s_code", name);
     if (place->code > 0 && !keeps)
-        dropped_fields_add(dropped, size, name);
+        format_drop(dropped, size, name);
     else if (place->code > 0 && place->code != SCANNER)
-        dropped_fields_add(dropped, size, code);
+        format_drop(dropped, size, code);
 }
 
 static void list_transforms(const struct source *source, const struct format *sink,
@@ -711,7 +710,7 @@ static void list_steps(const struct raw_header *raw, char *dropped, size_t size)
         if (whole(raw, DIM, i) > 1)
             steps[i] = real(raw, PIXDIM, i);
     }
-    dropped_fields_add_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
+    format_drop_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
@@ -721,8 +720,8 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
     if (!intensity_is_plain(&source->header.intensity) &&
         (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
-        dropped_fields_add(dropped, size, "scl_slope");
-        dropped_fields_add(dropped, size, "scl_inter");
+        format_drop(dropped, size, "scl_slope");
+        format_drop(dropped, size, "scl_inter");
     }
     if (sink->family == source->format->family) {
         if (written->values >= VALUES_DERIVED)
@@ -730,15 +729,15 @@ static void list_dropped(const struct source *source, const struct format *sink,
         return;
     }
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        dropped_fields_add(dropped, size, "datatype");
+        format_drop(dropped, size, "datatype");
     list_transforms(source, sink, raw, dropped, size);
     if (units_code(raw) != 0 && source->header.millimetres == 0.0)
-        dropped_fields_add(dropped, size, "xyzt_units");
+        format_drop(dropped, size, "xyzt_units");
     if (source->header.volumes > 1)
         list_steps(raw, dropped, size);
     list_fields(raw, 0, OWN_FIELDS, dropped, size);
     if (raw->extension_size > EXTENSION_FLAG && raw->extension[0] != 0)
-        dropped_fields_add(dropped, size, "extensions");
+        format_drop(dropped, size, "extensions");
 }
 
 /* ---- writing ---- */

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -559,19 +558,18 @@ static void list_dropped(const struct source *source, const struct format *sink,
                             volume_sink_kept(source, sink, written, keeps_position), dropped, size);
     /* In a space with time, that of the first volume. */
     if (keeps_position && axes->origin.count > 3 && axes->origin.parts[3] != 0.0)
-        dropped_fields_add(dropped, size, "space origin[3]");
+        format_drop(dropped, size, "space origin[3]");
     if (!keeps_kinds(source, sink))
-        dropped_fields_add(dropped, size, "kinds");
+        format_drop(dropped, size, "kinds");
     for (size_t i = axes->first; i < axes->count && !reversed; i++)
         reversed = axes->spacings[i] < 0.0;
     if (reversed)
-        dropped_fields_add(dropped, size, "spacings");
+        format_drop(dropped, size, "spacings");
     if (source->header.volumes == 1)
         return;
-    dropped_fields_add_distances(dropped, size, "spacings", axes->spacings, axes->first + 3, axes->count);
+    format_drop_distances(dropped, size, "spacings", axes->spacings, axes->first + 3, axes->count);
     if (keeps_position)
-        dropped_fields_add_distances(dropped, size, "space directions", axes->lengths, axes->first + 3,
-                                     axes->count);
+        format_drop_distances(dropped, size, "space directions", axes->lengths, axes->first + 3, axes->count);
 }
 
 /* ---- writing ---- */

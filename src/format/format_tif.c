@@ -9,7 +9,6 @@
 #include "format.h"
 #include "foreign_type.h"
 #include "gzip_writer.h"
-#include "dropped_fields.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
 #include "units.h"
@@ -195,13 +194,13 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
     (void)written;
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
-        dropped_fields_add(dropped, size, "ExtraSamples");
+        format_drop(dropped, size, "ExtraSamples");
     if (sink->family == source->format->family || source->header.millimetres > 0.0)
         return;
     if (pages->text.unit[0] != '\0')
-        dropped_fields_add(dropped, size, "unit");
+        format_drop(dropped, size, "unit");
     else if (unit_of(pages) != NO_UNIT)
-        dropped_fields_add(dropped, size, "ResolutionUnit");
+        format_drop(dropped, size, "ResolutionUnit");
 }
 
 /* ---- writing: directories ---- */

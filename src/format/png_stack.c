@@ -5,7 +5,6 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "dropped_fields.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -196,7 +195,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
 {
     (void)written;
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        dropped_fields_add(dropped, size, "IHDR: alpha");
+        format_drop(dropped, size, "IHDR: alpha");
 }
 
 /* ---- writing ---- */

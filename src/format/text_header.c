@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "dropped_fields.h"
+#include "format.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -231,7 +231,7 @@ void text_header_list(const struct text_header *fields, const struct known_field
     for (size_t i = 0; i < fields->count - fields->behind; i++) {
         const struct field *field = &fields->items[i];
         if (field->name != NULL && (text_header_roles(known, field) & roles) != 0)
-            dropped_fields_add(dropped, size, field->name);
+            format_drop(dropped, size, field->name);
     }
 }
 
@@ -245,7 +245,7 @@ void text_header_list_others(const struct text_header *fields, const struct know
         if (length == 0 || (text_header_roles(known, &fields->items[i]) & roles) != 0)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)length, key);
-        dropped_fields_add(dropped, size, name);
+        format_drop(dropped, size, name);
     }
 }
 

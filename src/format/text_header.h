@@ -83,8 +83,8 @@ bool text_header_is_one_of(const char *names, const char *word, size_t length);
 /* The roles of a field in a table that ends without names; 0: it has none. */
 unsigned text_header_roles(const struct known_field *known, const struct field *field);
 
-/* Append the names of fields to a text of dropped_fields.h: of those that have one of the roles; and of those
-   that have none of them, pairs of keys and values included. */
+/* Append the names of fields to a list, as format_drop does: of those that have one of the roles; and of
+   those that have none of them, pairs of keys and values included. */
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
                       char *dropped, size_t size);
 void text_header_list_others(const struct text_header *fields, const struct known_field *known,

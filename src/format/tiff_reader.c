@@ -7,7 +7,6 @@
 #include <string.h>
 
 #ifdef HAVE_TIFF
-#include "dropped_fields.h"
 #include "tiff_library.h"
 
 #include <errno.h>
@@ -497,10 +496,10 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
             snprintf(name, sizeof name, "tag %u", tag);
         else
             snprintf(name, sizeof name, "%s", reader->libtiff->TIFFFieldName(field));
-        dropped_fields_add(all->dropped, sizeof all->dropped, name);
+        format_drop(all->dropped, sizeof all->dropped, name);
     }
     if (all->text.is_stack && all->text.others[0] != '\0')
-        dropped_fields_add(all->dropped, sizeof all->dropped, all->text.others);
+        format_drop(all->dropped, sizeof all->dropped, all->text.others);
 }
 
 static bool read_description(struct tiff_reader *reader)

@@ -2,7 +2,7 @@
  */
 #include "tiff_text.h"
 
-#include "dropped_fields.h"
+#include "format.h"
 #include "units.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ static void read_others(const char *text, struct tiff_text *told)
         told->is_stack = told->is_stack && (length == 0 || (key < length && key < sizeof name));
         if (told->is_stack && length > 0 && !is_of_stack(line, key)) {
             snprintf(name, sizeof name, "%.*s", (int)key, line);
-            dropped_fields_add(told->others, sizeof told->others, name);
+            format_drop(told->others, sizeof told->others, name);
         }
         line += strcspn(line, "\n");
     }

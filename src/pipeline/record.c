@@ -1,7 +1,7 @@
 /* Records: the figures that follow from what is known of a run once it is over. */
 #include "record.h"
 
-#include "format/dropped_fields.h"
+#include "format/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
         described.grid = pipeline->job.out.grid;
     snprintf(left_out.text, sizeof left_out.text, "%s", source->dropped);
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
-        dropped_fields_add(left_out.text, sizeof left_out.text, "spacing");
+        format_drop(left_out.text, sizeof left_out.text, "spacing");
     if (source->format->list_dropped != NULL)
         source->format->list_dropped(source, output, &described, left_out.text, sizeof left_out.text);
     return left_out;
