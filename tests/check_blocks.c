@@ -75,6 +75,7 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
     size_t found = 0;
 
     job.region = (struct region){.count = {100, 77, planes}};
+    job.planes = (struct range){0, planes};
     for (size_t member = 0; member < members; member++) {
         split_apply(&split, member, &job);
         end = (end + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
@@ -82,9 +83,9 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
             const struct sink sink = reservoir_sink(&reservoir, i);
             ck_assert(sink.samples.apart);
             ck_assert_uint_eq(sink.samples.begin, end);
-            end += job_window(&job).count * header_plane_bytes(&header);
+            end += job.window.count * header_plane_bytes(&header);
         }
-        found += job_window(&job).count;
+        found += job.window.count;
     }
     ck_assert_uint_eq(found, planes);
 }

@@ -380,7 +380,7 @@ static void print_options(FILE *stream, const struct ranks *ranks)
 static size_t computed_beside(const struct plan *plan, enum split_kind kind, size_t own)
 {
     const struct schedule *schedule = &plan->schedule;
-    size_t beside = plan->job->copies ? 0 : plan_beside(plan);
+    size_t beside = plan->beside;
 
     if (kind == SPLIT_SHARES)
         return shares_pieces(own, schedule->halo) * (schedule->halo - schedule->halo / schedule->together);

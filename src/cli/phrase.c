@@ -80,7 +80,7 @@ void phrase_device(FILE *stream, const struct plan *plan)
 /* What each of them does beyond its planes. */
 static void phrase_beside(FILE *stream, const struct plan *plan, enum split_kind kind)
 {
-    size_t beside = plan->job->copies ? 0 : plan_beside(plan);
+    size_t beside = plan->beside;
 
     if (kind == SPLIT_SHARES)
         fprintf(stream, "; each holds %zu more on either side, which others hand over", plan->shares.halo);

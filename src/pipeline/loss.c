@@ -5,8 +5,7 @@ struct loss loss_of(const struct job *job, const struct run_summary *summary)
 {
     const struct outcomes *outcomes = &summary->outcomes;
     const struct stretch ends = encoding_stretch(&job->encode);
-    struct loss loss = {.samples =
-                            job->in.volumes * job_planes(job).count * grid_plane_samples(&job->out.grid),
+    struct loss loss = {.samples = job->in.volumes * job->planes.count * grid_plane_samples(&job->out.grid),
                         .of_planes = !region_has_whole_planes(&job->region, &job->out.grid),
                         .integers = sample_is_integer(job->out.type),
                         .least = ends.least,

@@ -1,4 +1,13 @@
-/* Pipelines: one input through the stages of a job to one output. */
+/* Pipelines: one input through the stages of a job to one output.
+
+   Opening settles the job for the input's header; meanwhile a thread starts the device that the request
+   names. Planning chooses the ranks that make the run, and how they split the job; if memory is too short for
+   that, another split is tried. While a plan waits for a device, the output is opened, and room on the disk
+   is taken for it. A run writes all outputs under temporary names, looks whether the input has changed
+   meanwhile, and then gives all files their names. Several ranks do this in step: after each part that may
+   fail on one of them all agree, and all fail with the fault of the first; alone, that is nothing. If a
+   device that nobody asked for fails before anyone has seen a byte of an output, the caller may retreat: back
+   to the start of the input, to plan and run on the CPU. */
 #include "pipeline.h"
 
 #include "base/mem.h"
@@ -428,7 +437,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 static bool another_split(struct pipeline *pipeline, struct fault *fault)
 {
     close_plan(pipeline);
-    job_divide(&pipeline->job, job_planes(&pipeline->job), 0, 1);
+    job_divide(&pipeline->job, pipeline->job.planes, 0, 1);
     return ranks_step_down(&pipeline->ranks, fault);
 }
 

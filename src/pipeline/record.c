@@ -32,7 +32,7 @@ static size_t computed_planes(const struct plan *plan)
 {
     bool divided = plan->job->members > 1 && !plan->schedule.whole;
 
-    return divided ? job_planes(plan->job).count : plan_window(plan).count;
+    return divided ? plan->job->planes.count : plan->window.count;
 }
 
 double record_rate(const struct plan *plan, const struct run_summary *summary)
@@ -62,7 +62,7 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 double record_file_bytes(const struct job *job)
 {
     return (double)job->in.volumes *
-           ((double)job_planes(job).count * (double)header_plane_bytes(&job->in) +
+           ((double)job->planes.count * (double)header_plane_bytes(&job->in) +
             (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type));
 }
 

@@ -140,18 +140,6 @@ static bool convert_points(struct job *job, struct fault *fault)
     return true;
 }
 
-struct range job_planes(const struct job *job)
-{
-    const struct grid *grid = &job->in.grid;
-
-    return (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
-}
-
-struct range job_window(const struct job *job)
-{
-    return job->window;
-}
-
 void job_divide(struct job *job, struct range window, size_t member, size_t members)
 {
     job->window = window;
@@ -197,7 +185,8 @@ static bool settle_region(const struct region_request *request, struct job *job,
     memcpy(job->written.first, job->region.first, sizeof job->written.first);
     if (request->kind == REGION_SLICE)
         make_picture(&job->written.grid, request->axis);
-    job_divide(job, job_planes(job), 0, 1);
+    job->planes = (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
+    job_divide(job, job->planes, 0, 1);
     return true;
 }
 

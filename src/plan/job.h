@@ -38,7 +38,8 @@ struct job {
     struct region region; /* of it, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
-    struct range window;    /* planes of the region that this process writes */
+    struct range planes;    /* of the grid, that are written */
+    struct range window;    /* those of them that this process writes */
     size_t member, members; /* of those that write it together; 0 of 1 where one does */
     enum work_type work;
     struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
@@ -51,11 +52,7 @@ struct job {
     bool measures;              /* the extremes of the result must be known before any of it is encoded */
 };
 
-/* The planes of the grid that are written, those of them that this process writes, and of each the planes of
- * the file.
- */
-struct range job_planes(const struct job *job);
-struct range job_window(const struct job *job);
+/* Planes of the file for each plane of the grid that is written. */
 size_t job_written_planes(const struct job *job);
 
 /* Let so many processes write it together, this one such planes of it. */

@@ -1,5 +1,14 @@
-/* Levels: what planes go through on their way from the input to the output, and how far each level has to lag
-   behind the planes that were read. */
+/* Levels: what planes go through on their way from the input to the output.
+
+   A level is one call of a routine over all planes, for one step or for several at once. Planes come in
+   order, and a level reads some on both sides of those it computes. So it lags behind the planes that were
+   read, by the reach of all levels up to it, and all levels of a pass advance together: the planes between
+   the first and the last reader are the depth, which fields must hold. Levels take turns with two or three
+   fields. What one has written is overwritten only behind its last reader, and that is part of the lag, too.
+   A walk goes through the levels one by one. Levels of many steps repeat themselves, some planes apart, so a
+   stride leaves out the rounds that are alike: a survey of a million steps takes a few. Where an edge wraps,
+   the first planes read the last, so all must be there first; or the grid is unrolled, with planes of the
+   other end beside it. */
 #include "levels.h"
 
 #include "base/size.h"

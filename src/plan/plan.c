@@ -1,4 +1,10 @@
-/* Plans: what will run for a job, on which device, in how much memory, and how long that should take. */
+/* Plans: what will run for a job, on which device, in how much memory, and how long that should take.
+
+   plan_make() lowers the stages to operations, selects devices by what they are predicted to need, and
+   settles the rest on these: each operation gets its form, and the schedule says in how many passes, slabs
+   and fields the levels run, within the memory there is. Until then nothing is allocated but the devices' own
+   state; then routines are prepared. If a device that was selected unasked fails on the way, the CPU stands
+   in for it, and all of this is done once more. */
 #include "plan.h"
 
 #include "base/clock.h"
@@ -44,28 +50,6 @@ static unsigned count_carriers(const struct plan_request *request)
     return (unsigned)size_least(threads / 2, MOST_CARRIERS);
 }
 
-struct range plan_window(const struct plan *plan)
-{
-    const struct range all = {0, plan->shape.planes};
-    const struct schedule *schedule = &plan->schedule;
-    bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
-
-    return at_once ? job_window(plan->job) : all;
-}
-
-size_t plan_beside(const struct plan *plan)
-{
-    const struct levels *levels = &plan->levels;
-    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
-
-    return survey.depth < levels->planes ? survey.level.lag : levels->planes;
-}
-
-double plan_samples(const struct plan *plan, size_t planes)
-{
-    return lower_samples(&plan->shape, planes);
-}
-
 static struct prediction_case case_of(const struct plan_request *request, const struct plan *plan)
 {
     return (struct prediction_case){.job = plan->job,
@@ -77,11 +61,6 @@ static struct prediction_case case_of(const struct plan_request *request, const 
                                     .wisdom = request->wisdom};
 }
 
-static struct device_request device_request_of(const struct plan_request *request, int index)
-{
-    return (struct device_request){.index = index, .threads = request->threads, .memory = request->memory};
-}
-
 static struct levels levels_of(const struct plan *plan)
 {
     return (struct levels){.stages = plan->job->stages,
@@ -90,22 +69,14 @@ static struct levels levels_of(const struct plan *plan)
                            .planes = plan->shape.planes};
 }
 
-static size_t opened(const struct plan *plan)
-{
-    size_t count = 0;
-
-    while (count < DEVICES_MOST && plan->lanes[count].device != NULL)
-        count++;
-    return count;
-}
-
 /* What the one that has the least may take. */
-static uint64_t least_memory(const struct plan *plan)
+static uint64_t least_memory(const struct plan *plan, size_t count)
 {
-    uint64_t least = plan->lanes[0].backend->memory(plan->lanes[0].device);
+    const struct lane *lanes = plan->lanes;
+    uint64_t least = lanes[0].backend->memory(lanes[0].device);
 
-    for (size_t i = 1; i < opened(plan); i++) {
-        uint64_t memory = plan->lanes[i].backend->memory(plan->lanes[i].device);
+    for (size_t i = 1; i < count; i++) {
+        uint64_t memory = lanes[i].backend->memory(lanes[i].device);
         least = memory < least ? memory : least;
     }
     return least;
@@ -134,7 +105,7 @@ static bool all_reach(const struct plan *plan, size_t count)
 /* All planes on the devices that are open; false where that does not fit. */
 static bool share(struct plan *plan, const struct schedule_request *request)
 {
-    size_t count = opened(plan);
+    size_t count = plan->selection.devices.count;
 
     plan->levels.unrolled = levels_wraps(&plan->levels);
     if (schedule_share(request, count, &plan->schedule)) {
@@ -206,34 +177,30 @@ static bool check_part(const struct job *job, const struct source *source, const
     return true;
 }
 
-static bool make_schedule(const struct plan_request *request, struct plan *plan,
-                          const struct forms_request *forms, const struct source *source, struct fault *fault)
+static struct schedule_request schedule_request_of(const struct plan_request *request,
+                                                   const struct forms_request *forms,
+                                                   const struct source *source, struct plan *plan)
 {
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
 
-    plan->held_bytes = source->held_bytes;
-    plan->beside_bytes = source->beside_bytes;
-    plan->observer_bytes = request->observer_bytes;
-    plan->output_bytes = request->output_bytes;
-    plan->slice_bytes = job->region_kind == REGION_SLICE ? gray_slice_bytes(&job->written) : 0;
-    struct schedule_request schedule = {
+    return (struct schedule_request){
         .levels = &plan->levels,
         .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
-        .device_memory = least_memory(plan),
+        .device_memory = least_memory(plan, plan->selection.devices.count),
         .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
-        .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
+        .work_plane_bytes = (size_t)plan->plane_samples * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
-        .held_bytes = source->held_bytes,
+        .held_bytes = plan->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
         .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
         .writers = count_carriers(request),
         .random = source->random,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
-        .part = region_is_part(job->region_kind) || (job_window(job).count < plan->shape.planes),
+        .part = region_is_part(job->region_kind) || (job->window.count < plan->shape.planes),
         .at_once = region_is_part(job->region_kind) || request->split == SPLIT_PARTS,
         .measures = job->measures,
         .trades = request->split == SPLIT_SHARES,
@@ -241,14 +208,21 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .tees = request->stop_count > 0,
         .candidates = request->explains ? &plan->candidates : NULL,
     };
+}
 
-    if (request->split == SPLIT_SHARES)
-        return share_with_others(plan, &schedule, fault);
-    if (opened(plan) > 1 && share(plan, &schedule))
+/* On all devices that are open, if the grid fits into their memory; else on the first. */
+static bool make_schedule(struct plan *plan, enum split_kind split, struct schedule_request *request,
+                          struct fault *fault)
+{
+    size_t devices = plan->selection.devices.count;
+
+    if (split == SPLIT_SHARES)
+        return share_with_others(plan, request, fault);
+    if (devices > 1 && share(plan, request))
         return true;
     keep_first(plan);
-    schedule.device_memory = least_memory(plan);
-    return schedule_make(&schedule, &plan->schedule, fault);
+    request->device_memory = least_memory(plan, 1);
+    return schedule_make(request, &plan->schedule, fault);
 }
 
 /* Where memory allows less than the forms that are preferred take. */
@@ -265,124 +239,52 @@ static void fit_forms(struct plan *plan, const struct forms_request *forms)
     plan->levels.unrolled = schedule->spooled || plan->shares.around;
 }
 
-static bool settle_sums_of(const struct plan_request *request, struct plan *plan, struct lane *lane,
-                           struct fault *fault)
-{
-    if (!lane->backend->settle_sums(lane->device, &plan->shape, plan->job->work, &request->sums, &lane->sums,
-                                    fault))
-        return false;
-    lane->backend->add_by(lane->device, &lane->sums);
-    return true;
-}
-
 static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
-    size_t count = opened(plan);
-
     plan->adds = request->stats || job_waits_for_change(plan->job);
     if (!plan->adds && request->sums.rung == NULL)
         return true;
-    for (size_t i = 0; i < count; i++) {
-        if (!settle_sums_of(request, plan, &plan->lanes[i], fault))
+    for (size_t i = 0; i < plan->selection.devices.count; i++) {
+        struct lane *lane = &plan->lanes[i];
+        if (!lane->backend->settle_sums(lane->device, &plan->shape, plan->job->work, &request->sums,
+                                        &lane->sums, fault))
             return false;
+        lane->backend->add_by(lane->device, &lane->sums);
     }
     return true;
-}
-
-static void name_device(struct plan *plan, const struct devices *devices)
-{
-    devices_name(devices, plan->device_name, sizeof plan->device_name);
-    devices->backend->describe(devices->indices[0], plan->device_text, sizeof plan->device_text);
 }
 
 /* What is done for each of several devices at the same time. */
 struct opening {
     const struct plan_request *request;
-    const struct devices *devices;
     struct plan *plan;
 };
 
 static bool open_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
 {
     const struct opening *opening = context;
-    const struct devices *devices = opening->devices;
-    const struct device_request device = device_request_of(opening->request, devices->indices[index]);
+    const struct devices *devices = &opening->plan->selection.devices;
+    const struct device_request device = {.index = devices->indices[index],
+                                          .threads = opening->request->threads,
+                                          .memory = opening->request->memory};
 
     (void)crew;
     return lane_open(&opening->plan->lanes[index], devices->backend, &device, fault);
 }
 
-static bool open_devices(const struct plan_request *request, struct plan *plan, const struct devices *devices,
-                         struct fault *fault)
-{
-    struct opening opening = {request, devices, plan};
-    double begun = clock_seconds();
-    bool opened = crew_share(devices->count, open_lane, &opening, fault);
-
-    plan->start = clock_seconds() - begun;
-    return opened;
-}
-
 static bool prepare_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
 {
-    struct plan *plan = context;
+    const struct opening *opening = context;
+    struct plan *plan = opening->plan;
 
     (void)crew;
     return lane_prepare(&plan->lanes[index], plan->steps, plan->step_count, fault);
-}
-
-/* Decide all, then allocate it. */
-static bool settle_and_prepare(const struct plan_request *request, struct plan *plan,
-                               const struct source *source, struct fault *fault)
-{
-    const struct forms_request forms = {.backend = plan->lanes[0].backend,
-                                        .device = plan->lanes[0].device,
-                                        .index = plan->lanes[0].index,
-                                        .threads = request->threads,
-                                        .shape = &plan->shape,
-                                        .wish = request->wish,
-                                        .wisdom = request->wisdom};
-    double begun = clock_seconds();
-
-    if (!forms_settle(&forms, &plan->levels, plan->steps, fault))
-        return false;
-    if (levels_mix_ends(&plan->levels))
-        forms_narrow(&forms, &plan->levels, plan->steps);
-    if (!settle_sums(request, plan, fault) || !check_part(plan->job, source, &plan->levels, fault) ||
-        !make_schedule(request, plan, &forms, source, fault))
-        return false;
-    fit_forms(plan, &forms);
-    if (!crew_share(plan->shares.held, prepare_lane, plan, fault))
-        return false;
-    plan->start += clock_seconds() - begun;
-    return true;
 }
 
 static void close_lanes(struct plan *plan)
 {
     for (size_t i = 0; i < DEVICES_MOST; i++)
         lane_close(&plan->lanes[i]);
-}
-
-/* Make the plan whole on some devices; what fails leaves them closed. */
-static bool settle_on_selected(const struct plan_request *request, struct plan *plan,
-                               const struct source *source, struct fault *fault)
-{
-    const struct devices *devices = &plan->selection.devices;
-
-    plan->levels = levels_of(plan);
-    plan->levels.stops = request->stops;
-    plan->levels.stop_count = request->stop_count;
-    if (open_devices(request, plan, devices, fault) && settle_and_prepare(request, plan, source, fault)) {
-        const struct prediction_case expected = case_of(request, plan);
-        struct devices taken = *devices;
-        taken.count = plan->shares.held;
-        name_device(plan, &taken);
-        plan->seconds = prediction_together(&expected, &taken);
-        return true;
-    }
-    close_lanes(plan);
-    return false;
 }
 
 /* Bytes a sample of a stage. A step that is looked at goes through memory by itself, and two fields are read
@@ -403,56 +305,130 @@ static double stage_bytes(const struct plan *plan, size_t index)
 
 static void forecast_bytes(struct plan *plan)
 {
-    const double samples = plan_samples(plan, 1) * prediction_planes(plan->job, &plan->shape);
+    const double samples = plan->plane_samples * prediction_planes(plan->job, &plan->shape);
 
     for (size_t i = 0; i < plan->step_count; i++)
         plan->moved_bytes += stage_bytes(plan, i) * samples;
 }
 
 /* No kernel runs where bits are copied. */
-static bool check_copy(const struct plan_request *request, const struct plan *plan, struct fault *fault)
+static bool check_copy(const struct plan_request *request, struct fault *fault)
 {
-    return !plan->job->copies || forms_is_free(&request->wish) ||
+    return forms_is_free(&request->wish) ||
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs",
                        request->wish.rung != NULL  ? "rung"
                        : request->wish.tile_x != 0 ? "tile"
                                                    : "coarsen");
 }
 
-static bool select_devices(const struct plan_request *request, struct plan *plan, struct fault *fault)
+/* Of a part, the planes that are written, unless all must be there before any of them is. */
+static struct range window_of(const struct plan *plan)
 {
-    const struct prediction_case expected = case_of(request, plan);
+    const struct schedule *schedule = &plan->schedule;
+    bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
-    return selection_make(request, &expected, &plan->selection, fault);
+    return at_once ? plan->job->window : (struct range){0, plan->shape.planes};
 }
 
-/* On what is selected, or else on what can stand in for it. */
-static bool settle(const struct plan_request *request, struct plan *plan, const struct source *source,
-                   struct fault *fault)
+static size_t beside_of(const struct levels *levels)
 {
-    if (settle_on_selected(request, plan, source, fault))
-        return true;
-    if (!plan->selection.replaceable || fault->status == STATUS_USAGE)
-        return false;
-    plan->setback = *fault;
-    selection_retreat(&plan->selection);
-    return settle_on_selected(request, plan, source, fault);
-}
+    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
 
-static bool fill(const struct plan_request *request, const struct source *source, struct plan *plan,
-                 struct fault *fault)
-{
-    if (!check_copy(request, plan, fault) || (!plan->job->copies && !lower_stages(plan, fault)) ||
-        !select_devices(request, plan, fault) || !settle(request, plan, source, fault))
-        return false;
-    forecast_bytes(plan);
-    return true;
+    return survey.depth < levels->planes ? survey.level.lag : levels->planes;
 }
 
 static struct plan plan_of(const struct job *job)
 {
-    return (struct plan){.job = job,
-                         .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
+    struct plan plan = {.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
+
+    plan.plane_samples = lower_samples(&plan.shape, 1);
+    return plan;
+}
+
+/* Make the plan whole on the devices that are selected. */
+static bool settle(struct plan *plan, const struct plan_request *request, const struct source *source,
+                   struct fault *fault)
+{
+    const struct prediction_case expected = case_of(request, plan);
+    struct opening opening = {request, plan};
+    struct devices taken = plan->selection.devices;
+    struct schedule_request schedule;
+    struct forms_request forms;
+    double begun = clock_seconds();
+
+    plan->levels = levels_of(plan);
+    plan->levels.stops = request->stops;
+    plan->levels.stop_count = request->stop_count;
+    if (!crew_share(taken.count, open_lane, &opening, fault))
+        return false;
+
+    /* All devices are of one kind, so that forms of the first suit the others. */
+    forms = (struct forms_request){.backend = taken.backend,
+                                   .device = plan->lanes[0].device,
+                                   .index = plan->lanes[0].index,
+                                   .threads = request->threads,
+                                   .shape = &plan->shape,
+                                   .wish = request->wish,
+                                   .wisdom = request->wisdom};
+    if (!forms_settle(&forms, &plan->levels, plan->steps, fault))
+        return false;
+    if (levels_mix_ends(&plan->levels))
+        forms_narrow(&forms, &plan->levels, plan->steps);
+
+    /* The schedule needs to know what the forms read and keep. Where memory is short, it asks for other
+     * forms. */
+    if (!settle_sums(request, plan, fault) || !check_part(plan->job, source, &plan->levels, fault))
+        return false;
+    schedule = schedule_request_of(request, &forms, source, plan);
+    if (!make_schedule(plan, request->split, &schedule, fault))
+        return false;
+    fit_forms(plan, &forms);
+
+    /* All is decided: allocate it. */
+    if (!crew_share(plan->shares.held, prepare_lane, &opening, fault))
+        return false;
+    plan->start = clock_seconds() - begun;
+
+    plan->window = window_of(plan);
+    plan->beside = beside_of(&plan->levels);
+    taken.count = plan->shares.held;
+    devices_name(&taken, plan->device_name, sizeof plan->device_name);
+    taken.backend->describe(taken.indices[0], plan->device_text, sizeof plan->device_text);
+    plan->seconds = prediction_together(&expected, &taken);
+    forecast_bytes(plan);
+    return true;
+}
+
+bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
+               struct plan *plan, struct fault *fault)
+{
+    struct prediction_case expected;
+    bool planned;
+
+    /* What the plan takes beside fields and buffers is known from the start. */
+    *plan = plan_of(job);
+    plan->held_bytes = source->held_bytes;
+    plan->beside_bytes = source->beside_bytes;
+    plan->observer_bytes = request->observer_bytes;
+    plan->output_bytes = request->output_bytes;
+    plan->slice_bytes = job->region_kind == REGION_SLICE ? gray_slice_bytes(&job->written) : 0;
+
+    /* Where bits are copied, nothing is lowered. */
+    planned = job->copies ? check_copy(request, fault) : lower_stages(plan, fault);
+    expected = case_of(request, plan);
+    planned = planned && selection_make(request, &expected, &plan->selection, fault);
+    if (planned && settle(plan, request, source, fault))
+        return true;
+
+    if (planned && plan->selection.replaceable && fault->status != STATUS_USAGE) {
+        close_lanes(plan);
+        plan->setback = *fault;
+        selection_retreat(&plan->selection);
+        if (settle(plan, request, source, fault))
+            return true;
+    }
+    plan_free(plan);
+    return false;
 }
 
 bool plan_split(const struct plan_request *request, const struct job *job, const struct link *link,
@@ -472,16 +448,6 @@ bool plan_split(const struct plan_request *request, const struct job *job, const
         *split = split_choose(&splitting, request->split);
     plan_free(&plan);
     return done;
-}
-
-bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
-               struct plan *plan, struct fault *fault)
-{
-    *plan = plan_of(job);
-    if (fill(request, source, plan, fault))
-        return true;
-    plan_free(plan);
-    return false;
 }
 
 void plan_free(struct plan *plan)

@@ -24,10 +24,15 @@ struct plan {
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
+    double plane_samples;      /* in a plane of the fields */
     struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
     struct levels levels; /* of these steps */
     struct schedule schedule;
+    struct range
+        window;    /* the planes that the run computes: those that it writes, or all if all must be there */
+    size_t beside; /* planes that a part of them is read with on either side, as far as there are so many; all
+                      if it needs all */
     struct schedule_candidates candidates; /* if the request asks for them */
     bool adds;                             /* the run adds samples up */
     size_t held_bytes;                     /* what the source holds */
@@ -46,16 +51,6 @@ bool plan_split(const struct plan_request *request, const struct job *job, const
    the plan, its setback tells whether the CPU was to stand in for another device. */
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);
-
-/* The planes that a run computes with: of a part those that it writes, unless all must be there for it. */
-struct range plan_window(const struct plan *plan);
-
-/* Planes that a part of them is read with on either side, as far as there are so many; all where it needs
- * all. */
-size_t plan_beside(const struct plan *plan);
-
-/* Samples in the fields of so many planes. */
-double plan_samples(const struct plan *plan, size_t planes);
 
 void plan_free(struct plan *plan);
 

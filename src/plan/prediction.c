@@ -7,7 +7,7 @@
 double prediction_planes(const struct job *job, const struct shape *shape)
 {
     bool all = job_waits_for_change(job) || job->measures;
-    size_t planes = all ? size_divided_up(shape->planes, job->members) : job_window(job).count;
+    size_t planes = all ? size_divided_up(shape->planes, job->members) : job->window.count;
 
     return (double)job->in.volumes * (double)planes;
 }

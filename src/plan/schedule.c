@@ -52,6 +52,7 @@ struct size {
 struct attempt {
     const struct schedule_request *request;
     struct levels levels;
+    struct levels_walk survey; /* of all of them */
     bool unrolled;
     struct schedule schedule;
 };
@@ -338,6 +339,7 @@ static struct attempt attempt_of(const struct schedule_request *request,
     attempt.unrolled = candidate->unrolled;
     attempt.levels.together = candidate->together;
     attempt.levels.on_trial = attempt.levels.unrolled = candidate->spooled;
+    attempt.survey = levels_survey(&attempt.levels, levels_begin(), levels_end(&attempt.levels));
     return attempt;
 }
 
@@ -361,15 +363,10 @@ static bool fit_sizes(struct attempt *attempt, const struct levels_walk *survey,
     return false;
 }
 
-static struct levels_walk survey_all(const struct levels *levels)
-{
-    return levels_survey(levels, levels_begin(), levels_end(levels));
-}
-
 /* All levels in one pass. */
 static bool fit_one_pass(struct attempt *attempt, uint64_t memory)
 {
-    struct levels_walk survey = survey_all(&attempt->levels);
+    struct levels_walk survey = attempt->survey;
 
     if (attempt->schedule.whole)
         survey.depth = attempt->levels.planes;
@@ -419,7 +416,7 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
 /* Passes that take all steps at once but for those that do not go together. */
 static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
 {
-    struct levels_walk survey = survey_all(&attempt->levels);
+    struct levels_walk survey = attempt->survey;
 
     return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
 }
@@ -527,7 +524,7 @@ static size_t least_at_once(const struct schedule_request *request)
     const struct schedule_candidate unrolled = {
         .spooled = true, .unrolled = true, .together = 1, .lean = true};
     struct attempt one = attempt_of(request, &streamed), around = attempt_of(request, &unrolled);
-    size_t least = least_at(&one, survey_all(&one.levels).depth), depth = survey_all(&around.levels).depth;
+    size_t least = least_at(&one, one.survey.depth), depth = around.survey.depth;
 
     return may_go_round(request) && depth < request->levels->planes
                ? size_least(least, least_at(&around, depth))
@@ -539,7 +536,7 @@ static size_t least_depth(const struct attempt *attempt)
 {
     if (attempt->schedule.spooled && !attempt->unrolled)
         return levels_survey_stages(&attempt->levels).depth;
-    return attempt->schedule.whole ? attempt->levels.planes : survey_all(&attempt->levels).depth;
+    return attempt->schedule.whole ? attempt->levels.planes : attempt->survey.depth;
 }
 
 /* Why a candidate does not fit. */
@@ -588,7 +585,7 @@ static size_t least_memory(const struct schedule_request *request)
         .spooled = true, .holds_in_spool = true, .together = 1, .lean = true};
     struct attempt one = attempt_of(request, &streamed), many = attempt_of(request, &spooled);
     size_t planes = request->levels->planes, shallowest = levels_survey_stages(&many.levels).depth;
-    size_t least = least_at(&one, one.schedule.whole ? planes : survey_all(&one.levels).depth);
+    size_t least = least_at(&one, one.schedule.whole ? planes : one.survey.depth);
 
     return shallowest < planes ? size_least(least, least_at(&many, shallowest)) : least;
 }

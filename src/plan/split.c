@@ -1,4 +1,11 @@
-/* Splits: how several processes divide the planes of a job among them, and how many of them. */
+/* Splits: how several processes divide the planes of a job among them, and how many of them.
+
+   There are three ways. One process computes all planes. Or each computes a part in one pass: nothing is
+   exchanged, but planes beside a part are computed by several. Or each has a share, and before each level
+   gets the planes that the level reads beside it. For each way and each number of processes the seconds are
+   predicted, from those of one process, from the planes that are computed twice, and from the speed of the
+   link; the least are chosen. A plan may find later that memory is too short for the chosen way, or that
+   processes would compute different levels: then the next best is chosen. */
 #include "split.h"
 
 #include "base/size.h"
@@ -157,7 +164,7 @@ static void choose_cheapest(struct split *split, enum split_kind first)
 struct split split_choose(const struct split_case *splitting, enum split_kind wish)
 {
     const struct job *job = splitting->expected->job;
-    size_t planes = job_planes(job).count, all = grid_planes(&job->in.grid);
+    size_t planes = job->planes.count, all = grid_planes(&job->in.grid);
     double alone = prediction_alone(splitting->expected, splitting->backend, 0);
     struct split split = {.options[SPLIT_ALONE] = {SPLIT_CAN, 1, alone, 0.0}};
 
@@ -214,7 +221,7 @@ bool split_step_down(struct split *split, enum split_fate fate)
 
 size_t split_most_planes(const struct split *split, const struct job *job)
 {
-    size_t planes = split->kind == SPLIT_PARTS ? job_planes(job).count : grid_planes(&job->in.grid);
+    size_t planes = split->kind == SPLIT_PARTS ? job->planes.count : grid_planes(&job->in.grid);
 
     return size_divided_up(planes, split->members);
 }
@@ -228,7 +235,7 @@ static struct range overlap(struct range a, struct range b)
 
 struct range split_window(const struct split *split, size_t member, const struct job *job)
 {
-    const struct range planes = job_planes(job);
+    const struct range planes = job->planes;
     const bool of_grid = split->kind != SPLIT_PARTS;
     struct shares shares = {.planes = planes.count, .count = split->members};
     struct range own;

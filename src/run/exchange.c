@@ -42,7 +42,7 @@ static size_t plane_bytes(const struct exchange *exchange)
 {
     const struct plan *plan = exchange->run->plan;
 
-    return (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
+    return (size_t)plan->plane_samples * work_size(plan->job->work);
 }
 
 static size_t parcel_bytes(const struct exchange *exchange, const struct exchange_parcel *parcel)

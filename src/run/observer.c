@@ -63,15 +63,14 @@ size_t observer_stats_bytes(const struct job *job)
 {
     size_t others = 2 * (job->in.volumes - 1) * job->in.grid.channels * sizeof(struct tally);
 
-    return job->members == 1
-               ? others
-               : others + 2 * job_window(job).count * job->in.grid.channels * sizeof(struct tally);
+    return job->members == 1 ? others
+                             : others + 2 * job->window.count * job->in.grid.channels * sizeof(struct tally);
 }
 
 static bool keep(struct observer_stats *stats, struct fault *fault)
 {
     for (size_t end = 0; stats->plan->job->members > 1 && end < 2; end++) {
-        stats->kept[end] = new_tallies(stats->plan, job_window(stats->plan->job).count, fault);
+        stats->kept[end] = new_tallies(stats->plan, stats->plan->job->window.count, fault);
         if (stats->kept[end] == NULL)
             return false;
     }
@@ -115,7 +114,7 @@ static bool add_planes(const struct observer_stats *stats, enum observer_end end
 {
     const struct plan *plan = stats->plan;
     const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
-    size_t first = planes.first - job_window(plan->job).first;
+    size_t first = planes.first - plan->job->window.first;
     struct tally *kept = stats->kept[end] == NULL ? NULL : stats->kept[end] + first * encoding->channels;
 
     if (!plan->lanes[0].backend->tally(plan->lanes[0].device, encoding, &plan->shape, samples, planes.count,
@@ -175,8 +174,8 @@ static bool gather(const struct observer_stats *stats, struct peers *peers, enum
     struct gathering gathering = {stats, end};
 
     return peers_gather(peers, stats->kept[end],
-                        job_window(job).count * job->in.grid.channels * sizeof(struct tally), take,
-                        &gathering, fault);
+                        job->window.count * job->in.grid.channels * sizeof(struct tally), take, &gathering,
+                        fault);
 }
 
 static bool finish_stats(void *state, struct peers *peers, struct fault *fault)

@@ -128,7 +128,7 @@ bool output_write(struct output *output, void *samples, size_t planes, struct fa
 static struct range written_planes(const struct output *output, size_t volume, struct range planes)
 {
     const struct job *job = output->job;
-    const struct range all = output->sink->samples.apart ? job_window(job) : job_planes(job);
+    const struct range all = output->sink->samples.apart ? job->window : job->planes;
     size_t each = job_written_planes(job);
 
     return (struct range){(volume * all.count + planes.first - all.first) * each, planes.count * each};
@@ -141,7 +141,7 @@ static uint64_t offset_of(const struct output *output, const struct range *writt
 
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault)
 {
-    const struct range written = written_planes(output, volume, job_window(output->job));
+    const struct range written = written_planes(output, volume, output->job->window);
     uint64_t begin = offset_of(output, &written);
 
     output->joint = peers_count(peers) > 1;

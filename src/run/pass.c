@@ -19,7 +19,7 @@ bool pass_is_observed(const struct run *run, const struct stop *end)
 /* Planes that the job writes, as a pass counts them. */
 static struct range wanted(const struct run *run, const struct pass *pass)
 {
-    struct range planes = job_window(run->job);
+    struct range planes = run->job->window;
 
     planes.first += pass->overlap;
     return planes;
@@ -91,7 +91,7 @@ static bool take_batch(struct run *run, struct pass *pass)
         !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
                                     slot->staging, slot->planes, counted(run, pass, slot), run->fault))
         return false;
-    progress_add(run->progress, plan_samples(plan, slot->planes.count));
+    progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_feed(sweep, slot->planes.count);
     io_ring_free(run->lane->in, slot);
     return true;
@@ -116,7 +116,7 @@ static bool give_batch(struct run *run, struct pass *pass)
         (pass_is_observed(run, pass->to) && !io_ring_await(run->lane->out, slot, run->fault)) ||
         !observe(run, pass, pass->to, slot))
         return false;
-    progress_add(run->progress, plan_samples(plan, slot->planes.count));
+    progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
     io_ring_fill(run->lane->out, slot);
@@ -191,7 +191,7 @@ static bool copy(struct run *run, struct pass *pass)
                         empty->planes.count * grid_plane_samples(&in->grid));
         if (!observe(run, pass, pass->to, empty))
             return false;
-        progress_add(run->progress, plan_samples(run->plan, empty->planes.count));
+        progress_add(run->progress, (double)empty->planes.count * run->plan->plane_samples);
         left -= empty->planes.count;
         if (left == 0 && !pass_over_rest(run, pass))
             return false;
@@ -375,7 +375,7 @@ static void close_pass(struct run *run, struct pass *pass, bool done)
 /* Whether the one pass of a run goes only over the planes that those of a part need. */
 static bool streams_part(const struct run *run)
 {
-    return plan_window(run->plan).count < run->plan->shape.planes;
+    return run->plan->window.count < run->plan->shape.planes;
 }
 
 /* A lane reads its own planes; there is room before them for those that others hand over. */

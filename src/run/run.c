@@ -416,7 +416,7 @@ static size_t computed_planes(const struct plan *plan)
 {
     const struct shares *shares = &plan->shares;
 
-    return shares->held < shares->count ? shares_own(shares, shares->first).count : plan_window(plan).count;
+    return shares->held < shares->count ? shares_own(shares, shares->first).count : plan->window.count;
 }
 
 /* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
@@ -429,7 +429,7 @@ static double work_ahead(const struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++)
         sweeps += (double)plan->job->stages[i].steps * (double)plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)plan->shape.planes;
-    return sweeps * plan_samples(plan, computed_planes(plan));
+    return sweeps * (double)computed_planes(plan) * plan->plane_samples;
 }
 
 /* What rank 0 tells of the run is of all ranks, once each has made its part. */

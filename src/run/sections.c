@@ -123,7 +123,7 @@ static void settle(struct sections *sections, const struct job *job)
     sections_place(sections, grid);
     for (size_t i = 0; i < sections->count; i++) {
         struct section *section = &sections->list[i];
-        section->seen = lines_of(grid, section, job_window(job));
+        section->seen = lines_of(grid, section, job->window);
         section->apart = count_apart(section);
     }
 }

@@ -85,7 +85,7 @@ static bool write_spool(void *file, void *samples, struct range planes, struct f
 
 static size_t spool_plane_bytes(const struct stops *stops)
 {
-    return (size_t)plan_samples(stops->plan, 1) * work_size(stops->job->work);
+    return (size_t)stops->plan->plane_samples * work_size(stops->job->work);
 }
 
 static struct stop from_source(struct stops *stops)

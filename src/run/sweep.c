@@ -215,7 +215,7 @@ bool sweep_advance(struct sweep *sweep, const struct level *level, struct range 
         if (!sweep->lane->backend->advance(
                 sweep->lane->device, sweep->lane->routines[level->stage][level->op], level->steps,
                 sweep->lane->fields[level->from], kept, sweep->lane->fields[level->to], piece, fault) ||
-            !tell_updates(sweep, level->steps * plan_samples(plan, piece.count), fault))
+            !tell_updates(sweep, level->steps * (double)piece.count * plan->plane_samples, fault))
             return false;
     }
     return true;

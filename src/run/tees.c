@@ -96,7 +96,7 @@ static bool take_all(struct tees *tees, size_t index, const struct field *field,
 bool tees_take(void *data, uint64_t step, const struct field *field, struct range planes, struct fault *fault)
 {
     struct tees *tees = data;
-    struct range wanted = job_window(tees->plan->job), own;
+    struct range wanted = tees->plan->job->window, own;
 
     wanted.first += tees->frame.overlap;
     own = sweep_overlap(planes, wanted);
