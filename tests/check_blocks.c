@@ -1,6 +1,6 @@
 /* Tests of where ranks write in a file that they share: a block has one writer. */
 #include "base/file_set.h"
-#include "pipeline/reservoir.h"
+#include "pipeline/joint.h"
 #include "run/output.h"
 #include "fixture.h"
 #include "harness.h"
@@ -62,7 +62,7 @@ START_TEST(a_rank_writes_whole_blocks)
 }
 END_TEST
 
-/* ---- in a reservoir ---- */
+/* ---- in a spool ---- */
 
 /* Each rank has blocks of its own there, in which its planes of one output follow those of another. */
 static void check_reservoir(size_t planes, size_t members, enum split_kind kind, size_t outputs)
@@ -70,7 +70,7 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
     const struct header header = {.grid = grid_make(3, 100, 77, planes), .type = SAMPLE_U8, .volumes = 1};
     const struct split split = {.kind = kind, .members = members};
     struct job job = {.in = header, .out = header, .written = header};
-    const struct reservoir reservoir = {.job = &job, .split = &split, .outputs = outputs};
+    const struct joint_spool spool = {.job = &job, .split = &split, .outputs = outputs};
     uint64_t end = 0;
     size_t found = 0;
 
@@ -80,7 +80,7 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
         split_apply(&split, member, &job);
         end = (end + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
         for (size_t i = 0; i < outputs; i++) {
-            const struct sink sink = reservoir_sink(&reservoir, i);
+            const struct sink sink = joint_spool_sink(&spool, i);
             ck_assert(sink.samples.apart);
             ck_assert_uint_eq(sink.samples.begin, end);
             end += job.window.count * header_plane_bytes(&header);

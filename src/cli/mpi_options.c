@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "peers/peers.h"
 #include "plan/split.h"
-#include "pipeline/invitation.h"
+#include "pipeline/joint.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +38,7 @@ static const char version[] = "version " PACKAGE_VERSION;
 static const uint64_t sizes[] = {
     sizeof(struct fault),
     sizeof(struct split_option),
-    sizeof(struct invitation),
+    sizeof(struct joint_file),
     sizeof(struct outcomes),
     sizeof(struct extremes),
     sizeof(struct tally),

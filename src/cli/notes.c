@@ -1,15 +1,14 @@
 /* Notes: what people are told of a pipeline besides its outcome. */
 #include "notes.h"
 
+#include "plan/lower.h"
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format/foreign_type.h"
 #include "format/png_stack.h"
 #include "model/stage_request.h"
-#include "pipeline/effect.h"
-#include "pipeline/loss.h"
-#include "pipeline/record.h"
 #include "phrase.h"
+#include "record.h"
 
 #include <limits.h>
 #include <math.h>
@@ -94,41 +93,70 @@ static void note_late_look(const char *input, const struct job *job)
                   (unsigned long long)last->steps);
 }
 
-/* Why an option has no effect: on a stage, whose name comes first; on all that it is for. */
+/* ---- options that change nothing ---- */
+
+/* An option of a stage, and what makes it of no use: to one stage, whose name comes first, and to all. */
 static const struct {
+    enum stage_option option;
+    bool (*heeds)(const struct stage *stage);
     const char *on_one, *on_all;
-    bool names_input;
-} reasons[] = {
-    [EFFECT_NO_NEIGHBOURS] = {"reads no neighbours", "no stage reads neighbours", false},
-    [EFFECT_SYMMETRIC] = {"is the same when flipped", "every stage is the same when flipped", false},
-    [EFFECT_LONE_CHANNEL] = {NULL, "there is only one channel", true},
-    [EFFECT_NO_ALPHA] = {NULL, "there is no alpha", true},
-    [EFFECT_ALPHA_UNFILTERED] = {NULL, "no stage filters alpha", true},
+} uses[] = {
+    {STAGE_EDGE, stage_reads_neighbours, "reads no neighbours", "no stage reads neighbours"},
+    {STAGE_FLIP, stage_is_asymmetric, "is the same when flipped", "every stage is the same when flipped"},
 };
 
-static void note_effect(const char *input, const struct effect *effect)
+/* Given to a stage alone; or to all stages, if none that takes it heeds it. */
+static void note_vain_stage_options(const struct job *job)
 {
-    const char *reason = reasons[effect->reason].on_all;
-
-    if (effect->stage != NULL)
-        diag_note("--%s has no effect: %s %s", effect->option, effect->stage->spec,
-                  reasons[effect->reason].on_one);
-    else if (reasons[effect->reason].names_input)
-        diag_note("%s: --%s has no effect: %s", input, effect->option, reason);
-    else
-        diag_note("--%s has no effect: %s", effect->option, reason);
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        const char *option = stage_option_name(uses[i].option);
+        bool inherited = false, heeded = false;
+        for (size_t k = 0; k < job->stage_count; k++) {
+            const struct stage *stage = &job->stages[k];
+            bool heeds = uses[i].heeds(stage), own = (stage->own & uses[i].option) != 0;
+            if (own && !heeds)
+                diag_note("--%s has no effect: %s %s", option, stage->spec, uses[i].on_one);
+            if (!own && (stage->given & uses[i].option)) {
+                inherited = true;
+                heeded |= heeds;
+            }
+        }
+        if (inherited && !heeded)
+            diag_note("--%s has no effect: %s", option, uses[i].on_all);
+    }
 }
 
-/* Those that depend on the input, or those that do not. */
-static void note_effects(const struct pipeline *pipeline, const char *input, bool of_input)
+static bool is_for_lone_channel(const struct job *job)
 {
-    struct effect effect;
-    size_t next = 0;
-
-    while (effect_next(&pipeline->request->job, &pipeline->job, &next, &effect)) {
-        if (reasons[effect.reason].names_input == of_input)
-            note_effect(input, &effect);
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if ((job->stages[i].given & STAGE_FLUX_CHANNELS) &&
+            lower_joint_channels(&job->stages[i], &job->field) < 2)
+            return true;
     }
+    return false;
+}
+
+/* Colour is weighted by alpha only where alpha is filtered with it. */
+static bool filters_alpha(const struct job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (!job->stages[i].leaves_alpha && !stage_is_identity(&job->stages[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What depends on the channels of the input. */
+static void note_vain_channel_options(const char *input, const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+
+    if (is_for_lone_channel(job))
+        diag_note("%s: --%s has no effect: there is only one channel", input,
+                  stage_option_name(STAGE_FLUX_CHANNELS));
+    if (pipeline->request->job.has_alpha_mode && (!job->in.alpha || !filters_alpha(job)))
+        diag_note("%s: --alpha-mode has no effect: %s", input,
+                  job->in.alpha ? "no stage filters alpha" : "there is no alpha");
 }
 
 void notes_options(FILE *stream, const struct pipeline *pipeline)
@@ -137,7 +165,7 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
 
     if (stream != NULL)
         diag_divert(stream);
-    note_effects(pipeline, NULL, false);
+    note_vain_stage_options(&pipeline->job);
     diag_divert(messages);
 }
 
@@ -186,7 +214,7 @@ void notes_beforehand(const struct pipeline *pipeline)
     note_name(pipeline, pipeline->request->output);
     note_tee_names(pipeline);
     note_late_look(input, &pipeline->job);
-    note_effects(pipeline, input, true);
+    note_vain_channel_options(input, pipeline);
 }
 
 void notes_setback(const struct fault *setback)
@@ -200,7 +228,7 @@ void notes_setback(const struct fault *setback)
 #define SENTENCE 200
 
 /* "1 sample (0.3 %)" */
-static const char *count(const struct loss *loss, uint64_t samples, char *text, size_t size)
+static const char *count(const struct record_loss *loss, uint64_t samples, char *text, size_t size)
 {
     char share[32];
 
@@ -216,7 +244,7 @@ static const char *were(uint64_t samples)
 }
 
 /* False where none were. */
-static bool tell_cut_off(const struct loss *loss, char *text, size_t size)
+static bool tell_cut_off(const struct record_loss *loss, char *text, size_t size)
 {
     char below[64], above[64];
 
@@ -233,7 +261,7 @@ static bool tell_cut_off(const struct loss *loss, char *text, size_t size)
 }
 
 /* False where there are no more than the input had. */
-static bool tell_strays(const struct loss *loss, char *text, size_t size)
+static bool tell_strays(const struct record_loss *loss, char *text, size_t size)
 {
     char samples[64];
 
@@ -247,7 +275,7 @@ static bool tell_strays(const struct loss *loss, char *text, size_t size)
     return loss->strays_out > loss->strays_in;
 }
 
-static bool tell_nans(const struct loss *loss, char *text, size_t size)
+static bool tell_nans(const struct record_loss *loss, char *text, size_t size)
 {
     snprintf(text, size, "%llu NaN%s written as 0", (unsigned long long)loss->nans,
              number_plural(loss->nans));
@@ -255,8 +283,8 @@ static bool tell_nans(const struct loss *loss, char *text, size_t size)
 }
 
 /* False where values were not put into a range. */
-static bool tell_range(const struct loss *loss, const struct job *job, const struct run_summary *summary,
-                       char *text, size_t size)
+static bool tell_range(const struct record_loss *loss, const struct job *job,
+                       const struct run_summary *summary, char *text, size_t size)
 {
     if (isnan(summary->low))
         snprintf(text, size, "no value is finite; -inf became %.10g, inf %.10g, and NaN %s", loss->least,
@@ -271,14 +299,14 @@ static bool tell_range(const struct loss *loss, const struct job *job, const str
 
 static void note_range(const char *output, const struct job *job, const struct run_summary *summary)
 {
-    struct loss loss = loss_of(job, summary);
+    struct record_loss loss = record_loss(job, summary);
     char text[SENTENCE];
 
     if (job->measures && tell_range(&loss, job, summary, text, sizeof text))
         diag_note("%s: %s", output, text);
 }
 
-static void note_loss(const char *output, const struct loss *loss)
+static void note_loss(const char *output, const struct record_loss *loss)
 {
     char text[SENTENCE];
 
@@ -292,7 +320,7 @@ static void note_loss(const char *output, const struct loss *loss)
 
 void notes_print_losses(FILE *stream, const struct job *job, const struct run_summary *summary)
 {
-    struct loss loss = loss_of(job, summary);
+    struct record_loss loss = record_loss(job, summary);
     char text[SENTENCE];
 
     if (tell_range(&loss, job, summary, text, sizeof text))
@@ -320,17 +348,17 @@ static void note_unreached(const char *output, const struct stage *last, double 
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
-static struct loss loss_of_tee(const struct pipeline *pipeline, size_t index)
+static struct record_loss loss_of_tee(const struct pipeline *pipeline, size_t index)
 {
     const struct run_summary summary = record_of_tee(pipeline, index);
 
-    return loss_of(&pipeline->job, &summary);
+    return record_loss(&pipeline->job, &summary);
 }
 
 /* As of an output of its own, for that is what it is. */
 static void note_tee(const struct pipeline *pipeline, size_t index)
 {
-    const struct loss loss = loss_of_tee(pipeline, index);
+    const struct record_loss loss = loss_of_tee(pipeline, index);
     const char *path = phrase_output(pipeline->request->tees[index].path);
 
     note_loss(path, &loss);
@@ -341,11 +369,11 @@ static void note_tee(const struct pipeline *pipeline, size_t index)
 /* Hundreds of pictures would repeat the note on one. */
 static void note_frames(const struct pipeline *pipeline)
 {
-    struct loss all = loss_of_tee(pipeline, 0);
+    struct record_loss all = loss_of_tee(pipeline, 0);
 
     for (size_t i = 1; i < pipeline->request->tee_count; i++) {
-        const struct loss loss = loss_of_tee(pipeline, i);
-        loss_add(&all, &loss);
+        const struct record_loss loss = loss_of_tee(pipeline, i);
+        record_add_loss(&all, &loss);
     }
     note_loss(pipeline->request->tee_pattern, &all);
 }
@@ -362,7 +390,7 @@ void notes_outcome(const struct pipeline *pipeline)
 {
     const char *output = phrase_output(pipeline->request->output);
     const struct run_summary *summary = &pipeline->summary;
-    const struct loss loss = loss_of(&pipeline->job, summary);
+    const struct record_loss loss = record_loss(&pipeline->job, summary);
 
     if (pipeline->changed != NULL)
         diag_note("%s: it changed during the run; the output may mix samples from before and after",

@@ -7,9 +7,9 @@
 
 #include "base/glyph.h"
 #include "base/number.h"
-#include "pipeline/record.h"
 #include "notes.h"
 #include "phrase.h"
+#include "record.h"
 #include "report_json.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
 #include "report_json.h"
 
 #include "base/json.h"
-#include "pipeline/loss.h"
-#include "pipeline/record.h"
 #include "phrase.h"
+#include "record.h"
 
 #include <math.h>
 
@@ -291,7 +290,7 @@ static void end_report(struct json *json)
     fprintf(json->stream, "\n");
 }
 
-static void print_range(struct json *json, const struct loss *loss, const struct run_summary *summary)
+static void print_range(struct json *json, const struct record_loss *loss, const struct run_summary *summary)
 {
     if (isnan(summary->low)) {
         json_null(json, "out_range");
@@ -309,7 +308,7 @@ static void print_range(struct json *json, const struct loss *loss, const struct
     json_end_object(json);
 }
 
-static void print_cut_off(struct json *json, const struct loss *loss)
+static void print_cut_off(struct json *json, const struct record_loss *loss)
 {
     if (!loss->cuts) {
         json_null(json, "cut_off");
@@ -324,7 +323,7 @@ static void print_cut_off(struct json *json, const struct loss *loss)
 }
 
 /* Of a run that copies into anything else than integers, samples are not looked at. */
-static void print_strays(struct json *json, const struct job *job, const struct loss *loss)
+static void print_strays(struct json *json, const struct job *job, const struct record_loss *loss)
 {
     if (job->copies && !loss->integers) {
         json_null(json, "nan_or_infinite");
@@ -342,7 +341,7 @@ static void print_losses(struct json *json, const struct pipeline *pipeline, con
 {
     const struct job *job = &pipeline->job;
     const struct record_left_out left_out = record_left_out(pipeline, path, written);
-    const struct loss loss = loss_of(job, summary);
+    const struct record_loss loss = record_loss(job, summary);
 
     print_range(json, &loss, summary);
     json_count(json, "nan_written_as_zero", loss.nans);

@@ -567,7 +567,7 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
 /* They are removed unless they have their names. */
 static void close_files(struct pipeline *pipeline)
 {
-    temporaries_forget(&pipeline->temporaries);
+    joint_guards_forget(&pipeline->guards);
     targets_close(&pipeline->targets);
 }
 
@@ -622,7 +622,7 @@ static bool run_all(struct pipeline *pipeline, struct fault *fault)
     struct ranks *ranks = &pipeline->ranks;
 
     return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
-           temporaries_tell(&pipeline->temporaries, ranks->all, fault) &&
+           joint_guards_tell(&pipeline->guards, ranks->all, fault) &&
            ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
            look_again(pipeline, fault) && name_by_first(pipeline, fault);
 }

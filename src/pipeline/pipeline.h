@@ -12,8 +12,8 @@
 #include "run/run.h"
 #include "budget.h"
 #include "ranks.h"
+#include "joint.h"
 #include "targets.h"
-#include "temporaries.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -90,11 +90,11 @@ struct pipeline {
     struct file_in *file;
     struct watch watch;
     struct targets targets;
-    struct temporaries temporaries; /* of several ranks: those that rank 0 has */
-    uint64_t *stops;                /* of the plan */
-    char *first;                    /* picture of a stack, whose file that is; else NULL */
-    const char *device;             /* instead of the request's, after a retreat */
-    pthread_t starter;              /* of the device that the request names */
+    struct joint_guards guards; /* of several ranks: those that rank 0 has */
+    uint64_t *stops;            /* of the plan */
+    char *first;                /* picture of a stack, whose file that is; else NULL */
+    const char *device;         /* instead of the request's, after a retreat */
+    pthread_t starter;          /* of the device that the request names */
     bool starts, holds_device;
     size_t held_device; /* of the budget's */
 };

@@ -2,6 +2,104 @@
 #include "targets.h"
 
 #include "base/mem.h"
+#include "base/path.h"
+#include "format/pattern.h"
+#include "format/png_stack.h"
+
+/* ---- a file ---- */
+
+/* Of a stack of pictures the first one has the file. */
+static const char *file_path(const struct target_request *request, char first[PATTERN_NAME_MOST])
+{
+    if (!request->format->is_stack || !pattern_is_png(request->sink.pattern))
+        return request->sink.pattern;
+    pattern_expand(request->sink.pattern, png_stack_first(request->sink.origin), first);
+    return first;
+}
+
+static bool target_open(struct target *target, const struct target_request *request, struct fault *fault)
+{
+    char first[PATTERN_NAME_MOST];
+
+    target->path = request->sink.pattern;
+    if (!file_out_open(&target->file, file_path(request, first), fault)) {
+        target->file = NULL;
+        return false;
+    }
+    if (request->sync)
+        file_out_sync(target->file);
+    if (sink_open(&target->sink, target->file, request->format, request->header, &request->sink, fault))
+        return true;
+    target->sink.format = NULL;
+    return false;
+}
+
+/* ---- one of several ranks ---- */
+
+/* Before it is opened: a pipe would wait for its reader. */
+static bool check_kind(const struct target_request *request, struct fault *fault)
+{
+    char first[PATTERN_NAME_MOST];
+    const char *path = file_path(request, first);
+
+    return file_out_is_file(path) ||
+           fault_raise_about(fault, STATUS_USAGE, path_is_standard(path) ? "standard output" : path,
+                             "all ranks write to it, so it must be a regular file");
+}
+
+static bool invite(struct target *target, const struct target_request *request, struct joint_file *offer,
+                   struct fault *fault)
+{
+    const struct sink_place *place = &target->sink.samples;
+
+    if (!check_kind(request, fault) || !target_open(target, request, fault))
+        return false;
+    return place->file == NULL ||
+           joint_file_offer(offer, place->file, place->begin, sink_bytes(&target->sink), fault);
+}
+
+static bool target_open_joint(struct target *target, const struct target_request *request,
+                              struct peers *peers, struct fault *fault)
+{
+    struct joint_file offer = {.begin = 0};
+    bool first = peers_lead(peers), done = !first || invite(target, request, &offer, fault);
+    struct file_out *file;
+
+    target->path = request->sink.pattern;
+    if (!joint_file_join(&offer, peers, done, target->path, &target->joined, fault))
+        return false;
+    file = first ? target->sink.samples.file : target->joined;
+    if (file != NULL)
+        target->joint = sink_joint(request->header, (struct sink_place){.file = file, .begin = offer.begin});
+    return true;
+}
+
+static bool target_needs_place(const struct target *target)
+{
+    return target->joint.format == NULL;
+}
+
+/* ---- to its end ---- */
+
+struct sink *target_sink(struct target *target)
+{
+    return target->joint.format != NULL ? &target->joint : &target->sink;
+}
+
+static bool target_add_files(const struct target *target, struct file_set *set, struct fault *fault)
+{
+    return target->file == NULL || sink_add_files(&target->sink, set, fault);
+}
+
+static void target_close(struct target *target)
+{
+    if (target->sink.format != NULL)
+        sink_close(&target->sink);
+    file_out_close(target->file);
+    file_out_close(target->joined);
+}
+
+/* ---- all of them ---- */
 
 static bool are_joint(const struct targets *targets)
 {
@@ -23,7 +121,7 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
                               : target_open(target, request, fault);
 }
 
-/* ---- of several ranks ---- */
+/* ---- all of several ranks ---- */
 
 static size_t count_in_turn(const struct targets *targets)
 {
@@ -52,12 +150,12 @@ static bool find_places(struct targets *targets, const struct job *job, const st
     if (count == 0)
         return true;
     first = first_in_turn(targets);
-    if (!reservoir_open(&targets->reservoir, job, split, count, first->file, first->path, targets->peers,
-                        fault))
+    if (!joint_spool_open(&targets->spool, job, split, count, first->file, first->path, targets->peers,
+                          fault))
         return false;
     for (size_t i = 0; i < targets->count; i++) {
         if (target_needs_place(&targets->list[i]))
-            targets->list[i].joint = reservoir_sink(&targets->reservoir, output++);
+            targets->list[i].joint = joint_spool_sink(&targets->spool, output++);
     }
     return true;
 }
@@ -70,8 +168,8 @@ static size_t list_rooms(const struct targets *targets, struct reservation_room 
         rooms[count] = sink_room(&targets->list[i].sink);
         count += rooms[count].file != NULL;
     }
-    if (targets->reservoir.file != NULL)
-        rooms[count++] = reservoir_room(&targets->reservoir);
+    if (targets->spool.file != NULL)
+        rooms[count++] = joint_spool_room(&targets->spool);
     return count;
 }
 
@@ -109,10 +207,12 @@ bool targets_have_room(struct targets *targets, bool made, struct fault *fault)
 /* What this rank wrote. */
 static bool complete(struct targets *targets, struct fault *fault)
 {
-    bool done = reservoir_complete(&targets->reservoir, fault);
+    bool done = joint_spool_complete(&targets->spool, fault);
 
-    for (size_t i = 0; done && i < targets->count; i++)
-        done = target_complete(&targets->list[i], fault);
+    for (size_t i = 0; done && i < targets->count; i++) {
+        struct file_out *joined = targets->list[i].joined;
+        done = joined == NULL || file_out_complete(joined, fault);
+    }
     return done;
 }
 
@@ -123,8 +223,8 @@ static bool pour(struct targets *targets, struct fault *fault)
 
     for (size_t i = 0; done && i < targets->count; i++) {
         struct target *target = &targets->list[i];
-        done = !target->joint.samples.apart ||
-               reservoir_pour(&targets->reservoir, output++, &target->sink, fault);
+        done =
+            !target->joint.samples.apart || joint_spool_pour(&targets->spool, output++, &target->sink, fault);
     }
     return done;
 }
@@ -163,8 +263,10 @@ bool targets_unseen(const struct targets *targets)
 {
     bool unseen = targets->count > 0 && targets->list[0].file != NULL;
 
-    for (size_t i = 0; unseen && i < targets->count; i++)
-        unseen = target_unseen(&targets->list[i]);
+    for (size_t i = 0; unseen && i < targets->count; i++) {
+        const struct file_out *file = targets->list[i].file;
+        unseen = file == NULL || file_out_unseen(file);
+    }
     return unseen;
 }
 
@@ -173,7 +275,7 @@ void targets_close(struct targets *targets)
     reservation_end(targets->reservation);
     for (size_t i = 0; i < targets->count; i++)
         target_close(&targets->list[i]);
-    reservoir_close(&targets->reservoir);
+    joint_spool_close(&targets->spool);
     mem_free(targets->list);
     *targets = (struct targets){.peers = targets->peers};
 }

@@ -6,7 +6,7 @@
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "run/run.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 
 /* What a run spends its time on, some of it at the same time. */
 struct record_span {
@@ -40,5 +40,20 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
 
 /* Samples in and out, as files hold them. */
 double record_file_bytes(const struct job *job);
+
+/* What a run has lost, of so many samples. */
+struct record_loss {
+    uint64_t samples;
+    bool of_planes;              /* which are those of whole planes, though only a part of each is written */
+    bool integers, cuts;         /* floats are cut off at the ends of a range alone */
+    double least, greatest;      /* where samples are cut off */
+    uint64_t nans, below, above; /* NaNs of integers */
+    uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
+};
+
+struct record_loss record_loss(const struct job *job, const struct run_summary *summary);
+
+/* Another output of the same job: the loss is that of both. */
+void record_add_loss(struct record_loss *all, const struct record_loss *other);
 
 #endif

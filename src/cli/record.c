@@ -104,3 +104,39 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
         source->format->list_dropped(source, output, &described, left_out.text, sizeof left_out.text);
     return left_out;
 }
+
+struct record_loss record_loss(const struct job *job, const struct run_summary *summary)
+{
+    const struct outcomes *outcomes = &summary->outcomes;
+    const struct stretch ends = encoding_stretch(&job->encode);
+    struct record_loss loss = {.samples =
+                                   job->in.volumes * job->planes.count * grid_plane_samples(&job->out.grid),
+                               .of_planes = !region_has_whole_planes(&job->region, &job->out.grid),
+                               .integers = sample_is_integer(job->out.type),
+                               .least = ends.least,
+                               .greatest = ends.greatest,
+                               .strays_in = outcomes->strays};
+
+    loss.cuts = loss.integers || job->encode.ranged;
+    if (loss.cuts) {
+        loss.below = outcomes->below;
+        loss.above = outcomes->above;
+    } else {
+        loss.strays_out = outcomes->below + outcomes->above;
+    }
+    if (loss.integers)
+        loss.nans = outcomes->nans;
+    else
+        loss.strays_out += outcomes->nans;
+    return loss;
+}
+
+void record_add_loss(struct record_loss *all, const struct record_loss *other)
+{
+    all->samples += other->samples;
+    all->nans += other->nans;
+    all->below += other->below;
+    all->above += other->above;
+    all->strays_in += other->strays_in;
+    all->strays_out += other->strays_out;
+}
