@@ -412,7 +412,7 @@ static void print_split(FILE *stream, const struct ranks *ranks, const struct pl
         return;
     if (ranks_share_run(ranks))
         print_cost(stream, &ranks->split, plan);
-    else if (job_planes(plan->job).count > 1 && options[SPLIT_PARTS].fate != SPLIT_CAN &&
+    else if (plan->job->planes.count > 1 && options[SPLIT_PARTS].fate != SPLIT_CAN &&
              options[SPLIT_SHARES].fate != SPLIT_CAN)
         fprintf(
             stream,
