@@ -1,7 +1,7 @@
 /* Tests of the model: numbers, grids, edges, filters and their weights, heat, stages, and the command line.
  */
 #include "base/glyph.h"
-#include "base/history.h"
+#include "model/convergence.h"
 #include "base/number.h"
 #include "model/edge.h"
 #include "model/heat.h"
@@ -964,20 +964,20 @@ START_TEST(checks_are_every_so_many_and_the_last)
 }
 END_TEST
 
-START_TEST(histories_keep_the_latest)
+START_TEST(convergence_keeps_the_latest)
 {
-    struct history history;
+    struct convergence convergence;
     struct fault fault;
 
-    ck_assert(history_open(&history, UINT64_MAX, &fault));
-    for (uint64_t step = 1; step <= HISTORY_KEPT + 3; step++)
-        history_add(&history, step, 0.5 * (double)step);
-    ck_assert_uint_eq(history.count, HISTORY_KEPT + 3);
-    ck_assert_uint_eq(history_kept(&history), HISTORY_KEPT);
-    ck_assert_uint_eq(history_at(&history, 0).step, 4);
-    ck_assert_uint_eq(history_at(&history, HISTORY_KEPT - 1).step, HISTORY_KEPT + 3);
-    ck_assert_double_eq(history_at(&history, 1).change, 2.5);
-    history_close(&history);
+    ck_assert(convergence_open(&convergence, UINT64_MAX, &fault));
+    for (uint64_t step = 1; step <= CONVERGENCE_KEPT + 3; step++)
+        convergence_add(&convergence, step, 0.5 * (double)step);
+    ck_assert_uint_eq(convergence.count, CONVERGENCE_KEPT + 3);
+    ck_assert_uint_eq(convergence_kept(&convergence), CONVERGENCE_KEPT);
+    ck_assert_uint_eq(convergence_at(&convergence, 0).step, 4);
+    ck_assert_uint_eq(convergence_at(&convergence, CONVERGENCE_KEPT - 1).step, CONVERGENCE_KEPT + 3);
+    ck_assert_double_eq(convergence_at(&convergence, 1).change, 2.5);
+    convergence_close(&convergence);
 }
 END_TEST
 
@@ -1280,7 +1280,7 @@ static Suite *model_suite(void)
     tcase_add_loop_test(stages, every_option_is_inherited, 0, (int)LENGTH(stage_options));
     tcase_add_loop_test(stages, every_option_has_its_name, 0, (int)LENGTH(stage_options));
     tcase_add_loop_test(stages, checks_are_every_so_many_and_the_last, 1, 10);
-    tcase_add_test(stages, histories_keep_the_latest);
+    tcase_add_test(stages, convergence_keeps_the_latest);
     tcase_add_test(stages, identity_is_known);
     tcase_add_test(stages, a_default_scale_leaves_linear_stages_alone);
     tcase_add_test(stages, channels_of_a_flux);

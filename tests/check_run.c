@@ -49,7 +49,7 @@ static void ck_same_outcome(const struct run_summary *summary, const struct refe
 {
     ck_assert_uint_eq(summary->steps, wanted->steps);
     ck_assert_mem_eq(&summary->outcomes, &wanted->outcomes, sizeof wanted->outcomes);
-    ck_assert_uint_eq(summary->looks.count, wanted->looks);
+    ck_assert_uint_eq(summary->checks.count, wanted->checks);
     if (isnan(wanted->last_change))
         ck_assert_double_nan(summary->last_change);
     else

@@ -455,11 +455,11 @@ static void outcome_free(struct outcome *outcome)
     command_free(&outcome->command);
 }
 
-static void ck_same_looks(const struct history *got, const struct history *wanted)
+static void ck_same_checks(const struct convergence *got, const struct convergence *wanted)
 {
     ck_assert_uint_eq(got->count, wanted->count);
-    for (size_t i = 0; i < history_kept(wanted); i++) {
-        const struct history_look a = history_at(got, i), b = history_at(wanted, i);
+    for (size_t i = 0; i < convergence_kept(wanted); i++) {
+        const struct convergence_check a = convergence_at(got, i), b = convergence_at(wanted, i);
         ck_assert_uint_eq(a.step, b.step);
         ck_assert_mem_eq(&a.change, &b.change, sizeof a.change);
     }
@@ -493,7 +493,7 @@ static void ck_same(const struct outcome *got, const struct outcome *wanted, con
     ck_assert_uint_eq(a->steps, b->steps);
     ck_assert_mem_eq(&a->outcomes, &b->outcomes, sizeof a->outcomes);
     ck_assert_mem_eq(&a->last_change, &b->last_change, sizeof a->last_change);
-    ck_same_looks(&a->looks, &b->looks);
+    ck_same_checks(&a->checks, &b->checks);
     ck_assert_int_eq(got->onlooker.begun, got->command.options.run.stats);
     ck_seen(got, options);
     if (!got->command.options.run.stats)

@@ -1187,7 +1187,7 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
             outcome.steps++;
             if (stage->until == 0.0 || ((taken + 1) % stage->checks.every != 0 && taken + 1 < stage->steps))
                 continue;
-            outcome.looks++;
+            outcome.checks++;
             outcome.last_change = rms_change(job, &fields);
             if (outcome.last_change < stage->until)
                 break;

@@ -25,7 +25,7 @@ struct reference_job {
 
 struct reference_outcome {
     uint64_t steps;     /* taken */
-    uint64_t looks;     /* at steps of a stage with until: every so many, and the last */
+    uint64_t checks;    /* at steps of a stage with until: every so many, and the last */
     double last_change; /* RMS of the last of them; else NaN */
     struct outcomes outcomes;
 };

@@ -317,9 +317,9 @@ void plot_end_bars(struct plot *plot, const struct plot_chart *chart)
 /* ---- the checks of --until ---- */
 
 /* What can be drawn on a scale of powers of ten. */
-static bool is_drawn(const struct history_look *look)
+static bool is_drawn(const struct convergence_check *check)
 {
-    return look->change > 0.0 && isfinite(look->change);
+    return check->change > 0.0 && isfinite(check->change);
 }
 
 /* Powers of ten, as their exponents. */
@@ -331,11 +331,11 @@ static struct decades decades_of(const struct plot_checks *checks)
 {
     struct decades decades = {log10(checks->until), log10(checks->until)};
 
-    for (size_t i = 0; i < history_kept(checks->history); i++) {
-        struct history_look look = history_at(checks->history, i);
-        if (is_drawn(&look)) {
-            decades.low = fmin(decades.low, log10(look.change));
-            decades.high = fmax(decades.high, log10(look.change));
+    for (size_t i = 0; i < convergence_kept(checks->convergence); i++) {
+        struct convergence_check check = convergence_at(checks->convergence, i);
+        if (is_drawn(&check)) {
+            decades.low = fmin(decades.low, log10(check.change));
+            decades.high = fmax(decades.high, log10(check.change));
         }
     }
     /* The line of --until does not lie on the axis. */
@@ -366,32 +366,32 @@ static void draw_decades(struct plot *plot, const struct decades *decades, doubl
 static void draw_points(struct plot *plot, const struct plot_checks *checks, const struct decades *decades,
                         double left, double bottom, double end)
 {
-    size_t count = history_kept(checks->history), drawn = 0;
+    size_t count = convergence_kept(checks->convergence), drawn = 0;
 
     for (int dots = 0; dots < (count <= DOTS_MOST ? 2 : 1); dots++) {
         drawn = 0;
         for (size_t i = 0; i < count; i++) {
-            struct history_look look = history_at(checks->history, i);
-            double x = left + (double)look.step / end * PLOT_WIDTH;
-            if (!is_drawn(&look))
+            struct convergence_check check = convergence_at(checks->convergence, i);
+            double x = left + (double)check.step / end * PLOT_WIDTH;
+            if (!is_drawn(&check))
                 continue;
             if (dots > 0)
-                svg_dot(&plot->svg, x, height_of(decades, look.change, bottom), plain);
+                svg_dot(&plot->svg, x, height_of(decades, check.change, bottom), plain);
             else
-                svg_curve_point(&plot->svg, x, height_of(decades, look.change, bottom), drawn++ > 0);
+                svg_curve_point(&plot->svg, x, height_of(decades, check.change, bottom), drawn++ > 0);
         }
         if (dots == 0 && drawn > 0)
             svg_curve_end(&plot->svg, plain);
     }
 }
 
-static size_t count_drawn(const struct history *history)
+static size_t count_drawn(const struct convergence *convergence)
 {
     size_t drawn = 0;
 
-    for (size_t i = 0; i < history_kept(history); i++) {
-        struct history_look look = history_at(history, i);
-        drawn += is_drawn(&look);
+    for (size_t i = 0; i < convergence_kept(convergence); i++) {
+        struct convergence_check check = convergence_at(convergence, i);
+        drawn += is_drawn(&check);
     }
     return drawn;
 }
@@ -399,8 +399,8 @@ static size_t count_drawn(const struct history *history)
 /* How it ended, and what the curve leaves out. */
 static double draw_words(struct plot *plot, const struct plot_checks *checks, double y)
 {
-    const struct history *history = checks->history;
-    size_t kept = history_kept(history), drawn = count_drawn(history);
+    const struct convergence *convergence = checks->convergence;
+    size_t kept = convergence_kept(convergence), drawn = count_drawn(convergence);
     char text[160];
 
     svg_text(&plot->svg, LEFT, y, START, checks->title, ink);
@@ -410,12 +410,12 @@ static double draw_words(struct plot *plot, const struct plot_checks *checks, do
     else
         snprintf(text, sizeof text, "%s after %llu step%s: the last change is %.4g",
                  checks->unreached ? "not reached" : "stopped", (unsigned long long)checks->steps,
-                 number_plural(checks->steps), history_at(history, kept - 1).change);
+                 number_plural(checks->steps), convergence_at(convergence, kept - 1).change);
     svg_text(&plot->svg, LEFT, y, START, text, ink);
     y += LINE;
-    if (history->count > kept) {
+    if (convergence->count > kept) {
         snprintf(text, sizeof text, "the latest %zu of %llu checks", kept,
-                 (unsigned long long)history->count);
+                 (unsigned long long)convergence->count);
         svg_text(&plot->svg, LEFT, y, START, text, ink);
         y += LINE;
     }

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "base/history.h"
+#include "model/convergence.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ void plot_end_bars(struct plot *plot, const struct plot_chart *chart);
 /* The checks of --until: the change of each over the steps. */
 struct plot_checks {
     const char *title;
-    const struct history *history;
+    const struct convergence *convergence;
     double until;
     uint64_t steps; /* that were taken */
     bool unreached;

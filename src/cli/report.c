@@ -85,19 +85,19 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     fprintf(stream, "\n");
 }
 
-#define LATEST_LOOKS 4
+#define LATEST_CHECKS 4
 
-static void print_looks(FILE *stream, const struct history *looks)
+static void print_checks(FILE *stream, const struct convergence *checks)
 {
-    size_t kept = history_kept(looks), first = kept > LATEST_LOOKS ? kept - LATEST_LOOKS : 0;
+    size_t kept = convergence_kept(checks), first = kept > LATEST_CHECKS ? kept - LATEST_CHECKS : 0;
 
     if (kept == 0)
         return;
-    fprintf(stream, "checks    %llu, RMS change", (unsigned long long)looks->count);
+    fprintf(stream, "checks    %llu, RMS change", (unsigned long long)checks->count);
     for (size_t i = first; i < kept; i++) {
-        struct history_look look = history_at(looks, i);
-        fprintf(stream, "%s %.9g at step %llu", i > first ? "," : "", look.change,
-                (unsigned long long)look.step);
+        struct convergence_check check = convergence_at(checks, i);
+        fprintf(stream, "%s %.9g at step %llu", i > first ? "," : "", check.change,
+                (unsigned long long)check.step);
     }
     fprintf(stream, "\n");
 }
@@ -140,7 +140,7 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
     fprintf(stream, "\n");
-    print_looks(stream, &summary->looks);
+    print_checks(stream, &summary->checks);
     print_seconds(stream, summary);
     fprintf(stream, "rate      ");
     if (!isnan(rate))

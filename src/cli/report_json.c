@@ -258,16 +258,16 @@ static void print_seconds(struct json *json, const struct run_summary *summary)
     json_end_object(json);
 }
 
-/* The latest, HISTORY_KEPT at most. */
-static void print_looks(struct json *json, const struct history *looks)
+/* The latest, CONVERGENCE_KEPT at most. */
+static void print_checks(struct json *json, const struct convergence *checks)
 {
-    json_count(json, "check_count", looks->count);
+    json_count(json, "check_count", checks->count);
     json_begin_array(json, "checks");
-    for (size_t i = 0; i < history_kept(looks); i++) {
-        struct history_look look = history_at(looks, i);
+    for (size_t i = 0; i < convergence_kept(checks); i++) {
+        struct convergence_check check = convergence_at(checks, i);
         json_begin_object(json, NULL);
-        json_count(json, "step", look.step);
-        json_number(json, "change", look.change);
+        json_count(json, "step", check.step);
+        json_number(json, "change", check.change);
         json_end_object(json);
     }
     json_end_array(json);
@@ -410,7 +410,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     print_losses(&json, pipeline, pipeline->request->output, &job->written, summary);
     print_tees(&json, pipeline);
     json_number(&json, "last_change", summary->last_change);
-    print_looks(&json, &summary->looks);
+    print_checks(&json, &summary->checks);
     print_seconds(&json, summary);
     json_number(&json, "samples_steps_per_second", record_rate(plan, summary));
     json_number(&json, "bytes_per_second", record_file_bytes(job) / summary->total);

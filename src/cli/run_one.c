@@ -195,13 +195,13 @@ static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
 {
     const struct job *job = &pipeline->job;
     const struct stage *last = &job->stages[job->stage_count - 1];
-    const struct history *history = &pipeline->summary.looks;
-    size_t kept = history_kept(history);
+    const struct convergence *convergence = &pipeline->summary.checks;
+    size_t kept = convergence_kept(convergence);
     char title[160];
     const struct plot_checks checks = {.title = title,
-                                       .history = history,
+                                       .convergence = convergence,
                                        .until = last->until,
-                                       .steps = kept > 0 ? history_at(history, kept - 1).step : 0,
+                                       .steps = kept > 0 ? convergence_at(convergence, kept - 1).step : 0,
                                        .unreached = pipeline->summary.unreached};
 
     snprintf(title, sizeof title, "RMS change of a step: %.120s", last->spec);

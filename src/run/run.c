@@ -27,7 +27,7 @@
 /* The steps of the stage with --until. */
 struct until {
     uint64_t steps; /* taken */
-    struct history looks;
+    struct convergence checks;
     double last_change; /* RMS of the last step looked at; NaN before the first */
     bool unreached;     /* all steps were taken in vain */
 };
@@ -132,7 +132,7 @@ static double change_of(const struct running *running, const double *sums)
 static bool judge(struct running *running, uint64_t step, const double *sums)
 {
     running->until.last_change = change_of(running, sums);
-    history_add(&running->until.looks, step, running->until.last_change);
+    convergence_add(&running->until.checks, step, running->until.last_change);
     return running->until.last_change < last_stage(running)->until;
 }
 
@@ -391,10 +391,10 @@ static bool open_outputs(struct running *running)
            tees_begin(&run->tees, run->peers, run->fault);
 }
 
-static bool open_history(struct running *running)
+static bool open_convergence(struct running *running)
 {
-    return history_open(&running->until.looks, checks_count(&last_stage(running)->checks),
-                        running->run.fault);
+    return convergence_open(&running->until.checks, checks_count(&last_stage(running)->checks),
+                            running->run.fault);
 }
 
 static bool prepare(struct running *running)
@@ -403,7 +403,7 @@ static bool prepare(struct running *running)
     double begun = clock_seconds();
     bool done = begin_observers(running) && stops_open(&running->stops, run->fault) &&
                 open_outputs(running) && crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
-                (!run->plan->schedule.on_trial || open_history(running));
+                (!run->plan->schedule.on_trial || open_convergence(running));
 
     if (run->tees.count > 0 && run->plan->shares.count == 1)
         run->sweep->tap = (struct sweep_tap){&run->tees, tees_take};
@@ -504,7 +504,7 @@ static struct run_summary summarise(const struct running *running)
                                   .write = seconds->write,
                                   .writing = seconds->writing,
                                   .steps = certain_steps(run->plan) + running->until.steps,
-                                  .looks = running->until.looks,
+                                  .checks = running->until.checks,
                                   .last_change = running->until.last_change,
                                   .unreached = running->until.unreached,
                                   .outcomes = run->outcomes,
@@ -596,5 +596,5 @@ void run_summary_free(struct run_summary *summary)
     mem_free(summary->tallies_in);
     mem_free(summary->tallies_out);
     summary->tallies_in = summary->tallies_out = NULL;
-    history_close(&summary->looks);
+    convergence_close(&summary->checks);
 }

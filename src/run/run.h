@@ -3,8 +3,8 @@
 #define RUN_H
 
 #include "base/diag.h"
-#include "base/history.h"
 #include "base/progress.h"
+#include "model/convergence.h"
 #include "peers/peers.h"
 #include "kernels/backend.h"
 #include "format/format.h"
@@ -39,13 +39,13 @@ struct run_share {
    that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
-    double reading, writing;  /* the mean of the threads that read or write at once */
-    uint64_t steps;           /* taken, of all stages */
-    struct history looks;     /* at the stage with until */
-    double last_change;       /* RMS of its last step; NaN without such a stage */
-    bool unreached;           /* the stage with until took all its steps in vain */
-    struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
-    double low, high;         /* what --out-range put at the ends of the range; NaN: nothing was */
+    double reading, writing;   /* the mean of the threads that read or write at once */
+    uint64_t steps;            /* taken, of all stages */
+    struct convergence checks; /* at the stage with until */
+    double last_change;        /* RMS of its last step; NaN without such a stage */
+    bool unreached;            /* the stage with until took all its steps in vain */
+    struct outcomes outcomes;  /* of the samples read and written; of none where bits are copied */
+    double low, high;          /* what --out-range put at the ends of the range; NaN: nothing was */
     struct run_share shares[DEVICES_MOST];  /* one a device */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked; of the first
                                                volume of a series, with room for those of the others */
