@@ -1,5 +1,4 @@
-/* Byte streams: the bytes of a file in turn, decoded on their way where they are coded, once or several
- * times. */
+/* Byte streams: the bytes of a file in order, decoded on the way, once or several times. */
 #ifndef BYTE_STREAM_H
 #define BYTE_STREAM_H
 
@@ -20,42 +19,41 @@ enum coding {
     CODING_TEXT /* numbers with space between them, which become samples of this machine's byte order */
 };
 
-/* At most so many bytes can be looked at ahead. */
+/* The most bytes that byte_stream_peek returns. */
 #define BYTE_STREAM_PEEK 4096
 
 struct byte_stream;
 
-/* The bytes of a file from where it stands; it stays the caller's. So many threads, with the caller's, may
-   decode. */
+/* Open the bytes of a file from its current position; the file stays the caller's. `threads` may decode, the
+ * caller's among them. */
 bool byte_stream_open(struct byte_stream **stream, struct file_in *file, size_t threads, struct fault *fault);
 
-/* What the bytes that *stream gives from here on are the code of; *stream becomes the new one, which owns the
-   old. On failure *stream is as it was. The type is that of numbers. */
+/* Decode what *stream gives from here on: *stream becomes a new stream, which owns the old one. On failure
+ * *stream does not change. `type` is that of the numbers in CODING_TEXT. */
 bool byte_stream_decode(struct byte_stream **stream, enum coding coding, enum sample_type type,
                         struct fault *fault);
 
-/* Release, with what it decodes; NULL is fine. */
+/* Close the stream and those under it; NULL is fine. */
 void byte_stream_close(struct byte_stream *stream);
 
-/* As file_in_peek and file_in_read have it. */
+/* Like file_in_peek and file_in_read. */
 bool byte_stream_peek(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 bool byte_stream_read(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 
-/* Take bytes unread; *skipped is less than so many only at the end. */
+/* Skip bytes; *skipped is less than `bytes` only at the end. */
 bool byte_stream_skip(struct byte_stream *stream, uint64_t bytes, uint64_t *skipped, struct fault *fault);
 
-/* Whether the end has come, and with it whatever proves that nothing was damaged. */
+/* Whether the stream is at its end, with all checksums right. */
 bool byte_stream_ends(struct byte_stream *stream, bool *ends, struct fault *fault);
 
-/* The most bytes that can still come; false where nobody can tell, as of a pipe. */
+/* An upper bound for the bytes to come; false if there is none, as with a pipe. */
 bool byte_stream_most(const struct byte_stream *stream, uint64_t *bytes);
 
-/* Whether its bytes are those of a regular file as they are, which can be read from any place. */
+/* Whether it gives the bytes of a regular file undecoded, so that they can be read at any offset. */
 bool byte_stream_is_plain(const struct byte_stream *stream);
 
-/* What the start of a file decodes to if it is compressed by gzip, as far as `size` bytes tell; 0 if it is
- * not.
- */
+/* Decode the first bytes of a gzip file, as far as `size` bytes go. Returns how many bytes that gives, 0 if
+ * it is no gzip file. */
 size_t byte_stream_glimpse(const unsigned char *start, size_t size, unsigned char *plain, size_t plain_size);
 bool byte_stream_is_gzip(const unsigned char *start, size_t size);
 

@@ -17,15 +17,15 @@ struct foreign_type {
     bool compressed; /* whatever it holds */
 };
 
-/* NULL: none of them. */
+/* The type of a file that begins so, or has such a name; NULL: none of these. */
 const struct foreign_type *foreign_type_of_start(const unsigned char *start, size_t size);
 const struct foreign_type *foreign_type_of_name(const char *path);
 
-/* Whether an input of this name that begins so may be of a format of ours, as far as kinds tell; an empty one
-   is not. One that is compressed says so by how it begins. */
+/* Refuse an input that is empty, or of a foreign type by its first bytes or its name. A name of a compressed
+ * type counts only if the first bytes agree. */
 bool foreign_type_check(const char *path, const unsigned char *start, size_t size, struct fault *fault);
 
-/* Whether there is no folder of this name. */
+/* Refuse a folder. */
 bool foreign_type_check_folder(const char *path, struct fault *fault);
 
 #endif

@@ -120,8 +120,8 @@ static bool override_spacing(struct source *source, const struct source_request 
 }
 
 /* Channels that the command line counts are all alike; a header whose last one is not needs no more than
- * that.
- */
+
+   that. */
 static bool level_channels(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct header *header = &source->header;

@@ -26,7 +26,8 @@ struct header_choice {
     size_t volume, count;
 };
 
-/* What the values of an output are beside those of the input, and what of its header they leave true. */
+/* How the values of an output relate to those of the input. Header fields about values hold only as far as
+ * that. */
 enum values {
     VALUES_COPIED,   /* the same, all of them: their extremes, too */
     VALUES_FILTERED, /* of the same kind, since constants stay what they are: a range to be shown */
@@ -34,7 +35,7 @@ enum values {
     VALUES_MAPPED    /* to a range that was asked for: nothing that tells of values */
 };
 
-/* What stands in the planes that pass between a format and the run: packed samples, channels interleaved. */
+/* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
 struct header {
     struct grid grid;
     size_t volumes; /* of a series, each such a grid, one after the other; 1 alone */
@@ -62,7 +63,7 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes. */
 size_t header_samples(const struct header *header);
 
-/* What the command line says of input that does not describe itself. */
+/* What the command line says of the input. */
 struct source_request {
     bool has_dims;
     struct grid grid; /* extents where has_dims; channels and spacing always */
@@ -106,8 +107,8 @@ struct sink_request {
                                     keep, if the sink's format understands it */
 };
 
-/* A file that takes the samples of a sink in any order, from several threads, plane after plane from there
- * on. */
+/* Where a sink's samples lie in a file, plane after plane, so that several threads can write them in any
+ * order. */
 struct sink_place {
     struct file_out *file; /* NULL: samples come in turn alone */
     uint64_t begin;
@@ -170,8 +171,8 @@ struct format {
        nothing marks it, and in formats that differ from another one only in how they are written. */
     bool (*sniff)(const unsigned char *start, size_t size);
 
-    /* Read the header: fill source->header, held_bytes, beside_bytes and state. On failure nothing is left.
-     */
+    /* Read the header: fill source->header, held_bytes, beside_bytes and state. On failure nothing
+       is left. */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
     /* Of the formats in volume.h, what `open` and `create` leave to each: read the header into source->header
@@ -179,22 +180,22 @@ struct format {
     bool (*read_header)(struct source *source, const struct source_request *request, struct fault *fault);
     bool (*write_header)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 
-    /* The path of one of the files that hold samples beside the source's own, to be freed. NULL where there
-       never are any. */
+    /* The path of one of the data_files, to be freed. NULL if the format has none. */
     bool (*name_file)(const struct source *source, size_t index, char **path, struct fault *fault);
 
-    /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.
-       NULL where no source holds any. */
+    /* Hold held_bytes in a spool, which outlives the source. Called before the first planes; NULL if the
+     * format holds none. */
     bool (*hold_in_spool)(struct source *source, const struct spool *spool, struct fault *fault);
 
-    /* The next planes. */
+    /* Read the next planes. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
 
-    /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
+    /* Read planes in any order, from a source that is `random`; all of them before the end. NULL if no source
+     * is. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
-    /* Append to the text what of the source's header `sink` does not keep, or does not hold of what is
-       written; NULL if nothing is lost. */
+    /* List what of the source's header `sink` does not keep, and what does not hold for the output
+     * (format_drop); NULL if nothing is dropped. */
     void (*list_dropped)(const struct source *source, const struct format *sink, const struct header *written,
                          char *dropped, size_t size);
 
@@ -210,10 +211,10 @@ struct format {
      * to do. */
     bool (*finish)(struct sink *sink, struct fault *fault);
 
-    /* Add the files beside it to those that get their names together. NULL where there never are any. */
+    /* Add the data files to the set of files that get their names together. NULL if the format has none. */
     bool (*add_data_files)(const struct sink *sink, struct file_set *set, struct fault *fault);
 
-    /* Release state, finished or not. */
+    /* Release the state, finished or not. */
     void (*discard)(struct sink *sink);
 };
 
@@ -223,7 +224,7 @@ struct format {
 /* All formats; ends with NULL. */
 extern const struct format *const format_list[];
 
-/* Those that --format and --out-format take, and the format that one of them is. */
+/* The values of --format and --out-format, and the format that belongs to one of them. */
 extern const struct choice format_choices[];
 const struct format *format_chosen(int place);
 
@@ -233,12 +234,12 @@ const struct format *format_chosen(int place);
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,
                                      struct fault *fault);
 
-/* The format that a name promises by its end; NULL: none. And how much of the name stands before that. */
+/* The format that a name's ending stands for, NULL if none; and the length of the name without
+   that ending. */
 const struct format *format_of_name(const char *path);
 size_t format_stem_length(const char *path);
 
-/* Whether a file of the format tells that the last of such channels is alpha, and what it is to the others.
- */
+/* Whether the format can tell that the last channel is alpha, and whether colour is multiplied by it. */
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
 /* Append the name of a field that an output drops to a list, which has room for `size` bytes. Names that do
@@ -250,12 +251,11 @@ void format_drop(char *list, size_t size, const char *name);
 void format_drop_distances(char *list, size_t size, const char *name, const double *distances, size_t first,
                            size_t count);
 
-/* The path of the file of samples beside a header at another path; false where the text has no room for it.
- */
+/* The path of the file of samples for a header at this path; false if the text is too small. */
 bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
                       size_t size);
 
-/* The format that marks its files and that these bytes are the start of; NULL: none. */
+/* The format whose mark these first bytes have; NULL: none. */
 const struct format *format_of_start(const unsigned char *start, size_t size);
 
 /* Refuse what a source reads: "FILE: REASON", and the status of faulty input. Returns false. */
@@ -271,7 +271,7 @@ bool source_read(struct source *source, void *samples, size_t planes, struct fau
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);
 
-/* From any thread, once it has been allowed: what waits for more of the input fails. */
+/* Make reads that wait for input fail: source_stop may be called from any thread, after source_allow_stop. */
 bool source_allow_stop(struct source *source, struct fault *fault);
 void source_stop(struct source *source);
 void source_close(struct source *source);
@@ -283,23 +283,23 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
 /* Bytes of the samples of all volumes. */
 uint64_t sink_bytes(const struct sink *sink);
 
-/* The room that all samples need, in the file in which they have their place. */
+/* The room on the disk that all samples need. */
 struct reservation_room sink_room(const struct sink *sink);
 
-/* Begin to take room for all samples, unless that has begun or they have no place. */
+/* Begin to reserve room for all samples in a thread, unless that has begun or they have no place. */
 void sink_begin_to_reserve(struct sink *sink);
 
-/* Whether taking room has failed so far. */
+/* Whether reserving has failed so far. */
 bool sink_lacks_room(const struct sink *sink, struct fault *fault);
 
-/* Of a sink whose samples have a place: take room for all of them, or wait until it is taken, so that a full
-   disk shows at once; and write planes in any order, all of them before the end. */
+/* For a sink whose samples have a place: reserve room for all of them, or wait for that, so that a full disk
+ * shows at once; then write planes in any order, all of them before the end. */
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);
 
-/* After the last plane: nothing is left to write, but no file has its name yet. Then add all of them to those
-   that get their names together, the one that tells of the others last. */
+/* After the last plane: write what is left; no file has its name yet. Then add all files to the set that get
+ * their names together, the header last. */
 bool sink_finish(struct sink *sink, struct fault *fault);
 bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void sink_close(struct sink *sink);

@@ -168,8 +168,8 @@ static enum png_notes_section section_of(const struct reader *reader, const png_
     return (chunk->location & PNG_HAVE_PLTE) != 0 ? PNG_NOTES_BEFORE_IMAGE : PNG_NOTES_BEFORE_PALETTE;
 }
 
-/* libpng hands over chunks whose checksum failed, after a warning. Of image data it sees none (png_idat.h).
- */
+/* libpng hands over chunks whose checksum failed, after a warning. Of image data it sees
+   none (png_idat.h). */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct reader *reader = png_get_user_chunk_ptr(png);

@@ -247,8 +247,8 @@ static const char *other_types(enum sample_type type)
     }
 }
 
-/* The type that the length of a regular file leaves; said, because signed and floating types hide behind it.
- */
+/* The type that the length of a regular file leaves; said, because signed and floating types hide
+   behind it. */
 static bool infer_type(struct source *source, const struct source_request *request, uint64_t bytes,
                        struct fault *fault)
 {

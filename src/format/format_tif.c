@@ -488,8 +488,8 @@ static void add_header(const struct writer *writer, struct text *text)
     }
 }
 
-/* Pages as they are have their first directory before the samples, so that whoever reads in order knows them.
- */
+/* Pages as they are have their first directory before the samples, so that whoever reads in order
+   knows them. */
 static void add_start(struct writer *writer, struct text *text)
 {
     const struct stack *stack = &writer->stack;
@@ -554,8 +554,8 @@ static bool check_writable(const struct sink *sink, int level, struct fault *fau
     if (grid->channels > CHANNELS_MOST)
         return fault_raise_about(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels",
                                  CHANNELS_MOST);
-    /* Directories of compressed pages come when their size is known, and what is before them is told where.
-     */
+    /* Directories of compressed pages come when their size is known, and what is before them is
+       told where. */
     return level == 0 || file_out_is_renamed(sink->file) ||
            fault_raise_about(fault, STATUS_USAGE, name,
                              "a compressed %s needs a regular file, since it is not written in order",

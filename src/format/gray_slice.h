@@ -1,4 +1,4 @@
-/* Slices: pictures of samples that no PNG holds as they are. */
+/* Slices of volumes as gray pictures, where PNG has no such samples. */
 #ifndef GRAY_SLICE_H
 #define GRAY_SLICE_H
 
@@ -8,11 +8,11 @@
    samples of one byte, 16 of others. It holds them until the last has come, and its note gives both. */
 extern const struct format format_gray_slice;
 
-/* Whether a PNG has samples of this type as they are; and the type that takes the others' place. */
+/* Whether PNG has samples of this type, and the type that stands for it in the picture. */
 bool gray_slice_is_plain(enum sample_type type);
 enum sample_type gray_slice_type(enum sample_type type);
 
-/* What is held of such a picture. */
+/* Bytes of memory that writing such a picture holds. */
 size_t gray_slice_bytes(const struct header *header);
 
 #endif

@@ -258,8 +258,8 @@ static bool take_strip(struct gzip_reader *reader, struct fault *fault)
 
 /* ---- the stream in order ---- */
 
-/* Whether the engine would inflate what follows as if a stream began there, but for what it can look back on.
- */
+/* Whether the engine would inflate what follows as if a stream began there, but for what it can look
+   back on. */
 static bool rests(const struct gzip_reader *reader)
 {
     return reader->phase == BODY && (reader->is_behind || inflater_rests(reader->engine));

@@ -6,24 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A name with a number is shorter than this. */
+/* Size of a buffer for any expanded name. */
 #define PATTERN_NAME_MOST 4096
 
-/* Whether the only conversion in it is %d, perhaps with zeros and a width; so long a name is none. */
+/* Whether the only conversion in the text is %d, perhaps with zeros and a width. Too long a text is no
+ * pattern. */
 bool pattern_is(const char *text);
 
-/* The same of a stack of PNG pictures: its ending says so. NULL is none. */
+/* Whether it is also a pattern of PNG pictures, by its ending. NULL is none. */
 bool pattern_is_png(const char *text);
 
-/* "%03d" with its number. */
+/* Expand the pattern with a number. */
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST]);
 
-/* Whether a file's name is one of the pattern's, and whether two patterns may have a name in common; all
-   without folders. */
+/* Whether the pattern has a file's name, and whether two patterns may have a name in common; all without
+ * folders. */
 bool pattern_has(const char *pattern, const char *name);
 bool pattern_may_meet(const char *pattern, const char *other);
 
-/* The greatest number of a file that is there; false: there is none, or folders differ in the number. */
+/* Find the greatest number of an existing file; false: there is none, or the number is in the name of a
+ * folder. */
 bool pattern_find_last(const char *pattern, uint64_t *number);
 
 #endif

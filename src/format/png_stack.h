@@ -9,13 +9,13 @@
 /* Sources and sinks are given the file of the first picture, and in the request the pattern. */
 extern const struct format format_png_stack;
 
-/* The number of the first picture that is there, 0 or 1, and its name. */
+/* Find the first picture, which has the number 0 or 1, and its name. */
 bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME_MOST], struct fault *fault);
 
-/* The number of the first picture that is written: that of the origin, if it is such a stack, or 0. */
+/* The number of the first picture to write: that of the origin if it is a stack, else 0. */
 uint64_t png_stack_first(const struct source *origin);
 
-/* What an encoder is told of a picture with such a header, of a stack or alone. */
+/* The description of a picture for the encoder, of a stack or alone. */
 struct png_encoder_picture png_stack_picture(const struct header *header, const struct sink_request *request);
 
 #endif

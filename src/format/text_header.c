@@ -28,7 +28,7 @@ void text_header_free(struct text_header *fields)
     *fields = (struct text_header){.file = fields->file};
 }
 
-bool text_header_append(struct text_header *fields, const char *line, struct fault *fault)
+static bool append_line(struct text_header *fields, const char *line, struct fault *fault)
 {
     struct field *items =
         mem_grown(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
@@ -124,7 +124,7 @@ bool text_header_read_line(struct text_header *fields, struct byte_stream *strea
 
     if (done && !*ended) {
         cut_end(&line);
-        done = text_header_append(fields, line.text, fault);
+        done = append_line(fields, line.text, fault);
     }
     mem_free(line.text);
     return done;

@@ -50,19 +50,15 @@ struct text_header {
     size_t bytes;  /* of all lines that have been read */
 };
 
-/* Begin without any; `file` stays the caller's. */
+/* Begin an empty header; `file` stays the caller's. */
 void text_header_begin(struct text_header *fields, const char *file);
 void text_header_free(struct text_header *fields);
 
-/* Append the next line; *ended, and nothing is appended, where the stream ends. */
+/* Read and append the next line. At the end of the stream *ended is set and nothing is appended. */
 bool text_header_read_line(struct text_header *fields, struct byte_stream *stream, bool *ended,
                            struct fault *fault);
 
-/* Append a line of one's own. */
-bool text_header_append(struct text_header *fields, const char *line, struct fault *fault);
-
-/* Take the last line for a field: its name, without space behind it, ends at `separator`. Lines without one
-   stay what they are. */
+/* Split the last line into name and value at `separator`. A line without it stays no field. */
 bool text_header_split_last(struct text_header *fields, const char *separator, struct fault *fault);
 
 /* The value of the one field of this name, whatever the case of its letters, or NULL. */
@@ -70,7 +66,7 @@ const char *text_header_find(const struct text_header *fields, const char *name)
 bool text_header_require(const struct text_header *fields, const char *name, const char **value,
                          struct fault *fault);
 
-/* A field that stands twice, if there is one, is refused. */
+/* Refuse a header that gives a field twice. */
 bool text_header_check_once(const struct text_header *fields, struct fault *fault);
 
 /* "FILE: FIELD: VALUE: REASON". Returns false. */
@@ -90,10 +86,10 @@ void text_header_list(const struct text_header *fields, const struct known_field
 void text_header_list_others(const struct text_header *fields, const struct known_field *known,
                              unsigned roles, char *dropped, size_t size);
 
-/* Whole numbers with space between them, at most so many. False, without a fault, for anything else. */
+/* Parse whole numbers with space between them, at most `most`. False, without a fault, for anything else. */
 bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count);
 
-/* Numbers, likewise; NaN is one. */
+/* The same for any numbers, NaN included. */
 bool text_header_numbers(const char *value, size_t most, double *numbers, size_t *count);
 
 #endif

@@ -419,8 +419,8 @@ static bool read_value(struct tiff_reader *reader, const struct directory *direc
     return true;
 }
 
-/* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there is none.
- */
+/* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there
+   is none. */
 static double read_distance(struct tiff_reader *reader, const struct directory *directory, unsigned tag)
 {
     for (uint64_t i = 0; i < directory->count; i++) {
@@ -479,8 +479,8 @@ static bool is_carried(struct tiff_reader *reader, unsigned tag)
     return false;
 }
 
-/* The tags of the page that no output has. One that libtiff does not know either has its number for a name.
- */
+/* The tags of the page that no output has. One that libtiff does not know either has its number for
+   a name. */
 static void list_tags(struct tiff_reader *reader, const struct directory *directory)
 {
     struct tiff_pages *all = &reader->all;

@@ -31,19 +31,19 @@ struct tiff_pages {
     bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */
 };
 
-/* Look at all pages: they are of one kind, and the file has what they claim to hold. */
+/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. */
 bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault);
 void tiff_reader_close(struct tiff_reader *reader);
 
 const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader);
 
-/* Where the samples of a page begin in the file, if pages are plain. */
+/* The offset of a page's samples in the file, if pages are plain. */
 uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page);
 
-/* Bytes that reading takes beside the samples. */
+/* Bytes of memory that reading takes besides the samples. */
 size_t tiff_reader_bytes(const struct tiff_reader *reader);
 
-/* The next rows, of this page or the ones after it, in this machine's byte order. */
+/* Read the next rows, of this page and those after it, in this machine's byte order. */
 bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault);
 
 #endif

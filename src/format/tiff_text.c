@@ -1,5 +1,5 @@
-/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
- */
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the
+   first page. */
 #include "tiff_text.h"
 
 #include "format.h"
@@ -236,8 +236,8 @@ static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
     return 0;
 }
 
-/* What the pages along an axis stand for; no letter, and one that says nothing, is z if no axis after it is.
- */
+/* What the pages along an axis stand for; no letter, and one that says nothing, is z if no axis after
+   it is. */
 static uint64_t *axis_of(struct tiff_text *told, char letter)
 {
     if (letter == 'C' || letter == 'S')

@@ -1,5 +1,5 @@
-/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
- */
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the
+   first page. */
 #ifndef TIFF_TEXT_H
 #define TIFF_TEXT_H
 
@@ -21,7 +21,7 @@ struct tiff_text {
     char unit[TIFF_TEXT_UNIT_BYTES];     /* of ImageJ; empty: not told */
 };
 
-/* Pages hold so many channels themselves. NULL is no description. */
+/* Read a description; NULL: there is none. `page_channels` is the number of channels within a page. */
 struct tiff_text tiff_text_read(const char *description, unsigned page_channels);
 
 /* Pages that follow each other, and so do their slices. */
@@ -31,11 +31,11 @@ struct tiff_text_run {
     bool elsewhere;       /* in another channel or at another time than the first */
 };
 
-/* The next run in what is left of OME's description; false: there is none. */
+/* Read the next run from *at on in OME's description, and advance *at; false: there are no more. */
 bool tiff_text_next_run(const char **at, struct tiff_text_run *run);
 
-/* The description of a stack as ImageJ has it: pages, the distance between them, and the unit. Returns text.
- */
+/* The description of a stack as ImageJ has it: pages, the distance between them, and the unit.
+   Returns text. */
 const char *tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Transposing: samples that a file has with the axes of a grid reversed, planes fastest, are held until all
-   have come, and then given plane by plane. */
+/* Transposing of a volume whose file has the slowest axis fastest: all samples are read and held, then given
+ * plane by plane. */
 #ifndef TRANSPOSE_H
 #define TRANSPOSE_H
 
@@ -16,18 +16,18 @@ struct transpose_shape {
     size_t sample_bytes;
 };
 
-/* The next bytes of the file, all of them. */
+/* Reads exactly the next `size` bytes of the file. */
 typedef bool (*transpose_reader)(void *context, void *bytes, size_t size, struct fault *fault);
 
 bool transpose_create(struct transpose **transpose, const struct transpose_shape *shape, struct fault *fault);
 
-/* What it takes beside the samples that are held. */
+/* Bytes of memory besides the samples that are held. */
 size_t transpose_bytes(const struct transpose *transpose);
 
-/* Hold samples there, not in memory; before the first are read. */
+/* Hold samples in a spool instead of memory; call it before the first are read. */
 void transpose_hold_in_spool(struct transpose *transpose, const struct spool *spool);
 
-/* The next planes; the first call reads the whole file. */
+/* Read the next planes; the first call reads the whole file. */
 bool transpose_read(struct transpose *transpose, void *samples, size_t planes, transpose_reader read,
                     void *context, struct fault *fault);
 

@@ -15,10 +15,10 @@ const struct unit *unit_of_name(const char *name);
 const struct unit *unit_of_nifti(unsigned code);
 const struct unit *unit_of_resolution(unsigned code);
 
-/* Its millimetres; 0 where it is not known. */
+/* How many millimetres a unit is; 0 for NULL. */
 double unit_millimetres(const struct unit *unit);
 
-/* The symbol of the unit that is so many millimetres; NULL: it is not known. */
+/* The symbol of the unit of this length; NULL: there is none. */
 const char *unit_symbol(double millimetres);
 
 /* For formats that write millimetres. */

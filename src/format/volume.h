@@ -64,25 +64,25 @@ struct volume {
    settle where the samples are, and refuse what cannot hold them. */
 bool volume_open(struct source *source, const struct source_request *request, struct fault *fault);
 
-/* Exactly so many bytes of the header. */
+/* Read exactly `size` bytes of the header. */
 bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault);
 
-/* Extents, fastest axis first, become the grid; those of 1 behind the third are dropped. `channels` of a
-   sample come before them. Fields are named as the file has them. */
+/* Set the grid from extents, fastest axis first; axes of 1 after the third are dropped, others make a series.
+ * `field` names the extents in messages. */
 bool volume_set_extents(struct source *source, const char *field, const uint64_t *extents, size_t count,
                         uint64_t channels, struct fault *fault);
 
-/* Distances between samples; those that are not known, or cannot be, are 1. */
+/* Set the distances between samples; 1 replaces those that are unknown or impossible. */
 void volume_set_spacing(struct source *source, const double *spacing, size_t count);
 
-/* Whether there is a file of this name where the header is. */
+/* Whether a file of this name exists in the header's folder. */
 bool volume_file_exists(const struct source *source, const char *name);
 
-/* Where a link leads to the header, look for samples where that is, or again where the link is. False where
-   no link does. */
+/* If the header was opened by a link, look for samples in the folder of the link's target, or again in that
+ * of the link. False if it was not. */
 bool volume_follow_link(struct source *source, bool follow);
 
-/* The path of the header, beside which samples are looked for; empty for standard input. */
+/* The path of the header, in whose folder samples are looked for; empty for standard input. */
 const char *volume_header_path(const struct source *source);
 
 /* Name a file of samples; or as a field of a header in text does: "NAME", "NAME%03d FIRST LAST STEP", or
@@ -98,10 +98,10 @@ bool volume_hold_in_spool(struct source *source, const struct spool *spool, stru
 bool volume_end(struct source *source, struct fault *fault);
 void volume_close(struct source *source);
 
-/* Whether a source, of volumes or not, has its header or samples from the file at a path. */
+/* Whether any source reads its header or samples from the file at a path. */
 bool volume_reads(const struct source *source, const char *path);
 
-/* How much of a path is its folder, with the slash. */
+/* The length of a path's folder, with the slash. */
 size_t volume_folder_length(const char *path);
 
 #endif

@@ -35,25 +35,25 @@ bool volume_sink_compresses(const struct volume *origin, const struct sink_reque
 bool volume_sink_begin_data(struct sink *sink, const struct sink_request *request, const char *field,
                             bool compressed, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
-/* From here on bytes are compressed. */
+/* Compress all bytes from here on. */
 bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
-/* Leave room for the size of what will be compressed, which is put there in the end; for files alone that can
-   be written in any order. */
+/* Leave room in the header for the size of the compressed samples, which volume_sink_finish fills in. Refused
+ * for files that must be written in order. */
 bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 
-/* The name of the file beside the header that samples go into, without its folder: what a header names. A
-   header that a link leads to is found under its own name. `size` is that of text. */
+/* The name of the file of samples, without its folder, as the header gives it. If the output is a link, the
+ * name follows that of its target. */
 bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault);
 
-/* Refuse an output through a link beside which a file of this name lies that is not the one of the samples,
-   beside the header: readers who come by the link would take it for them. */
+/* Refuse to write through a link if its folder has another file of the samples' name, which readers would
+ * take for them. */
 bool volume_sink_check_link(const struct sink *sink, const char *name, const char *samples,
                             struct fault *fault);
 
-/* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
-   sink replaces the input's header. */
+/* Put all bytes from here on into the file of samples. It never replaces an input, unless the sink replaces
+ * the input's header. */
 bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
                         struct fault *fault);
 
@@ -63,23 +63,23 @@ bool volume_sink_finish(struct sink *sink, struct fault *fault);
 bool volume_sink_add_data_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void volume_sink_discard(struct sink *sink);
 
-/* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
+/* The state of the origin if its format is of the sink's family, so that its header is kept; else NULL. */
 const struct volume *volume_sink_origin(const struct sink *sink, const struct sink_request *request);
 
-/* The position of the sink, if its origin is of another family and has one; else NULL. */
+/* The geometry to write: that of an origin of another family, if it is known; else NULL. */
 const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
                                             struct geometry *geometry);
 
 /* How many axes a header has, of all volumes of a series. */
 unsigned volume_sink_axes(const struct header *header);
 
-/* Whether the sink takes a part of the samples of its origin. */
+/* Whether the sink gets only a part of its origin's samples. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
 
-/* The index of the volume that was chosen along an axis of the series, whose extents these are. */
+/* The index of the chosen volume along an axis of the series, which has these extents. */
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis);
 
-/* Refuse a type of samples that the format has not; returns false. */
+/* Refuse a sample type that the format does not have; returns false. */
 bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 
 /* What all these formats do in the same way. */
