@@ -1,19 +1,22 @@
 /* Memory that ends, for tests: a thread lacks it for one of its allocations. */
 #include "scarcity.h"
 
+#include <errno.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 static _Thread_local unsigned long *left;
 
 /* Stands before that of the library. */
-void *aligned_alloc(size_t alignment, size_t size)
+int posix_memalign(void **memory, size_t alignment, size_t size)
 {
-    void *memory = NULL;
+    void *taken = left != NULL && *left > 0 && --*left == 0 ? NULL : memalign(alignment, size);
 
-    if (left != NULL && *left > 0 && --*left == 0)
-        return NULL;
-    return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
+    if (taken == NULL)
+        return ENOMEM;
+    *memory = taken;
+    return 0;
 }
 
 void scarcity_begin(unsigned long *allocation)

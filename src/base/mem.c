@@ -24,13 +24,14 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
     size_t bytes;
     void *pointer = NULL;
 
-    /* PTRDIFF_MAX is the largest object there may be; the rest of the program relies on it. */
-    if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - MEM_ALIGNMENT)
-        pointer = aligned_alloc(MEM_ALIGNMENT, (bytes / MEM_ALIGNMENT + 1) * MEM_ALIGNMENT);
-    if (pointer == NULL)
-        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %s bytes", purpose,
-                    number_format_product((const size_t[]){count, size}, 2, product, sizeof product));
-    return pointer;
+    /* PTRDIFF_MAX is the largest object there may be; the rest of the program relies on it. Not a byte more
+       is taken than is asked for, so that sanitizers see what is read or written behind it. */
+    if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - MEM_ALIGNMENT &&
+        posix_memalign(&pointer, MEM_ALIGNMENT, bytes > 0 ? bytes : 1) == 0)
+        return pointer;
+    fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %s bytes", purpose,
+                number_format_product((const size_t[]){count, size}, 2, product, sizeof product));
+    return NULL;
 }
 
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault)
