@@ -103,6 +103,8 @@ static void take_warning(thandle_t handle, const char *module, const char *forma
                  line);
 }
 
+/* A failure gives no bytes, for libtiff clears its buffer from behind what it has been given, and after -1
+   that would be from before its beginning. */
 static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
 {
     struct tiff_reader *reader = handle;
@@ -113,7 +115,7 @@ static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
         if (!reader->failed)
             *reader->fault = fault;
         reader->failed = true;
-        return -1;
+        return 0;
     }
     reader->at += got;
     return (tmsize_t)got;
