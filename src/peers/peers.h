@@ -130,7 +130,8 @@ bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen,
 void peers_unshare(struct peers *peers, void *memory);
 
 /* All together: rank 0 takes what each of them brings, rank by rank. It has at most 1 MiB of it in memory, or
-   the bytes of one rank if these are more. All agree on whether all of it was taken. */
+   the bytes of one rank if these are more, one behind the other and so without alignment. All agree on
+   whether all of it was taken. */
 typedef bool peers_taker(void *data, const void *bytes, size_t size, struct fault *fault);
 bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
                   struct fault *fault);

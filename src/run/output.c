@@ -83,16 +83,20 @@ bool output_fringe_write(const struct output_fringe *fringe, uint64_t offset, co
                                            (size_t)(to - from), fault);
 }
 
-/* Rank 0 brings nothing to itself. */
+/* Rank 0 brings nothing to itself. What others bring stands anywhere, and not as a struct has to. */
 static bool write_ends(void *data, const void *bytes, size_t size, struct fault *fault)
 {
     const struct output_fringe *fringe = data;
-    const struct output_fringe_ends *ends = bytes;
+    struct output_fringe_ends ends;
+    const unsigned char *low;
 
-    return size == 0 ||
-           (file_out_write_at(fringe->file, ends->at[LOW], ends->bytes, (size_t)ends->size[LOW], fault) &&
-            file_out_write_at(fringe->file, ends->at[HIGH], ends->bytes + ends->size[LOW],
-                              (size_t)ends->size[HIGH], fault));
+    if (size == 0)
+        return true;
+    memcpy(&ends, bytes, sizeof ends);
+    low = (const unsigned char *)bytes + sizeof ends;
+    return file_out_write_at(fringe->file, ends.at[LOW], low, (size_t)ends.size[LOW], fault) &&
+           file_out_write_at(fringe->file, ends.at[HIGH], low + ends.size[LOW], (size_t)ends.size[HIGH],
+                             fault);
 }
 
 static bool gather_fringe(const struct output_fringe *fringe, struct peers *peers, struct fault *fault)
