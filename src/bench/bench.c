@@ -44,7 +44,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
     return done && take_row(bench, &row);
 }
 
-/* What is swept where a rung takes a coarsening, a stride. */
+/* Values for rungs that take a coarsening, and a stride. */
 static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
@@ -75,7 +75,7 @@ static bool bench_tile(struct bench_case *bench, const struct rung_wish *wish, s
     return bench_form(bench, &tiled);
 }
 
-/* What the rung offers, and the square that the device's own calculator suggests. */
+/* Tiles that the rung offers, and the square that the occupancy calculator suggests. */
 static bool sweep_tiles(struct bench_case *bench, const struct rung_wish *wish, const struct form *form)
 {
     const struct tile suggested = {form->suggested_tile, form->suggested_tile};

@@ -42,7 +42,7 @@ bool bench_case_is_planned(const struct bench_case *bench, const struct form *fo
            form->stride == planned->stride && form->steps == planned->steps;
 }
 
-/* What the last operation of an unsharp mask reads beside its input: any field will do to measure it. */
+/* The last operation of an unsharp mask reads a second field; for its time, any will do. */
 static const struct field *kept_field(const struct bench_case *bench, const struct bench_stand *stand)
 {
     return bench->op->kind == OP_UNSHARP ? stand->fields[0] : NULL;

@@ -18,7 +18,7 @@
 
 struct plot;
 
-/* What is asked of a bench. */
+/* What the command line asks for. */
 struct bench_request {
     const struct stage_request *stages; /* each is a table of its own */
     size_t stage_count;
@@ -103,8 +103,7 @@ bool bench_case_settle(const struct bench_case *bench, const struct bench_stand 
 bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand,
                         const struct rung_wish *wish, struct bench_kernel *kernel, struct fault *fault);
 
-/* So many steps from a field on; *last is the field at hand, and in the end the one that holds the outcome.
- */
+/* Take `steps` steps. *last is the field to begin with, and becomes the one that holds the result. */
 bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
                            const struct bench_kernel *kernel, unsigned steps, struct field **last);
 
@@ -119,7 +118,7 @@ bool bench_case_compare(struct bench_case *bench, const struct field *field, boo
 bool bench_case_compare_planes(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
                                struct range planes, size_t higher, bool *equal);
 
-/* What is measured: one call, on the stand of the device. */
+/* A call that is timed. */
 typedef bool bench_call(struct bench_case *bench, void *context);
 
 /* One pass of a kernel that takes as many steps as it can; and the changes between two fields, added up. */

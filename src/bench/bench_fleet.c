@@ -103,7 +103,7 @@ static bool exchange(struct fleet *fleet)
                          fleet->bench->fault);
 }
 
-/* Any field will do to measure what reads its step's input beside its own. */
+/* An unsharp mask reads a second field; for its time, any will do. */
 static bool advance(struct fleet *fleet, size_t index, unsigned to)
 {
     const struct lane *lane = &fleet->lanes[index];

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What one of them did for a step. */
+/* The work of one device for a step. */
 struct bench_share {
     const char *backend;
     int index;

@@ -81,7 +81,7 @@ static void remark(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* What a reader would ask about the row next. */
+/* Why the row is as fast as it is. */
 static void comment(const struct bench_case *bench, const struct bench_row *row, char *text, size_t size)
 {
     const struct form *form = &row->form;
@@ -128,7 +128,7 @@ static void print_text_row(struct bench_case *bench, const struct bench_row *row
                 words);
 }
 
-/* What rows and refusals have in common. Each row of the array is on a line of its own. */
+/* The members that all rows have. Each row of the array is on a line of its own. */
 static struct json begin_json_row(struct bench_case *bench, const char *rung)
 {
     const struct grid *grid = &bench->request->grid;
@@ -255,7 +255,7 @@ static void describe(const struct bench_case *bench, char *text, size_t size)
              device);
 }
 
-/* What a step costs that moves each sample once: a pass of several steps may be faster. */
+/* The rate of steps that read and write each sample once; a pass of several steps may exceed it. */
 static double rate_of_copy(const struct bench_case *bench)
 {
     double bytes = bench_case_cells(bench) * 2.0 * (double)work_size(bench->request->work);
@@ -323,7 +323,7 @@ static double rate_in_units(const struct bench_case *bench, double seconds)
     return bench_case_rate(bench, seconds) / (bench->request->pictures ? 1e6 : 1e9);
 }
 
-/* Of so many times the speed of one. */
+/* The speed of `count` devices as a share of `count` times that of one. */
 static double share_of_ideal(const struct bench_case *bench, const struct bench_fleet_row *row)
 {
     return bench->best.seconds / row->seconds / (double)row->count;

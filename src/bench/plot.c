@@ -22,7 +22,7 @@
 #define GAP            8.0
 #define DECADE_LETTERS 6 /* of the label of a power of ten: "1e-300" */
 
-/* So many checks have a dot each. */
+/* Up to this many checks have a dot each. */
 #define DOTS_MOST 60
 
 /* Distinct for people who see few colours, too. */
@@ -275,7 +275,7 @@ static void draw_bar(struct plot *plot, const struct plot_bar *bar, double left,
     svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, START, value, ink);
 }
 
-/* What the colours mean, each on a line. */
+/* The meaning of each colour, on a line. */
 static double draw_key(struct plot *plot, const struct plot_chart *chart, double y)
 {
     bool any = false;
@@ -316,7 +316,7 @@ void plot_end_bars(struct plot *plot, const struct plot_chart *chart)
 
 /* ---- the checks of --until ---- */
 
-/* What can be drawn on a scale of powers of ten. */
+/* Whether a value has a place on a scale of powers of ten. */
 static bool is_drawn(const struct convergence_check *check)
 {
     return check->change > 0.0 && isfinite(check->change);

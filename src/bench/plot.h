@@ -18,7 +18,7 @@ struct plot_bar {
     bool chosen; /* it differs from the others */
 };
 
-/* What is drawn, before it is a file. */
+/* The elements drawn so far. */
 struct svg {
     FILE *stream; /* NULL, for want of memory: what is drawn is lost */
     char *text;
@@ -31,7 +31,7 @@ struct plot {
     struct svg svg;
     double top; /* of what is drawn next */
 
-    /* Of the chart that has been begun. */
+    /* Bars of the current chart. */
     struct plot_bar *bars;
     size_t count, capacity;
 };

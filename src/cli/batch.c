@@ -1,5 +1,4 @@
-/* All inputs of a command, several at the same time, and what is said of each in the order of the command
-   line.
+/* All inputs of a command: several run at the same time, and their messages come in the order of the inputs.
 
    Each input is an entry: a run, and the text that it leaves. The threads of a pool take entries in order.
    An entry that begins gets its share of the processor's threads: those that are idle, divided among the
@@ -243,7 +242,7 @@ static void run_entries(void *data, size_t first, size_t count, unsigned member)
     }
 }
 
-/* Nothing runs, for one reason. */
+/* No input runs: report the same fault for each. */
 static enum status refuse_all(const struct options *options, const struct outputs *outputs,
                               struct report_file *report, const struct fault *fault)
 {
@@ -289,7 +288,7 @@ static bool check_inputs(const struct options *options, struct fault *fault)
     return true;
 }
 
-/* Of several ranks, the first looks at files that do not belong to the others. */
+/* Only rank 0 looks at the files of inputs and outputs. */
 static bool check(const struct options *options, const struct outputs *outputs, struct fault *fault)
 {
     return !peers_lead(options->peers) ||
@@ -328,7 +327,7 @@ static bool spare_samples(const struct options *options, const char *report, str
     return true;
 }
 
-/* That of rank 0; others have none. */
+/* Only rank 0 writes a report. */
 static bool open_report(const struct options *options, const struct outputs *outputs,
                         struct report_file *report, struct fault *fault)
 {

@@ -1,5 +1,4 @@
-/* All inputs of a command, several at the same time, and what is said of each in the order of the command
- * line. */
+/* All inputs of a command: several run at the same time, and their messages come in order. */
 #ifndef BATCH_H
 #define BATCH_H
 

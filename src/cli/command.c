@@ -74,7 +74,7 @@ static bool case_of_input(const struct options *options, struct bench_request *r
     return true;
 }
 
-/* Nothing else is written. */
+/* A bench has no output: only the plot is written. */
 static bool open_plot(const struct options *options, struct plot *plot, struct fault *fault)
 {
     char nowhere[] = "/dev/null", *output = nowhere;
@@ -116,13 +116,13 @@ static bool bench(const struct options *options, struct fault *fault)
            bench_and_plot(options, &request, fault);
 }
 
-/* What messages begin with. */
+/* The name that messages begin with. */
 static const char *command_name(enum program program, const struct peers *peers)
 {
     return peers == NULL ? program_name(program) : "voxfilt-mpi";
 }
 
-/* What an option asks for instead of a run. */
+/* Actions other than a run. */
 static enum status answer(const struct options *options)
 {
     struct fault fault;
@@ -140,7 +140,7 @@ static enum status answer(const struct options *options)
     return STATUS_DONE;
 }
 
-/* Of pictures, one process is as fast as several. */
+/* Ranks are refused for pictures: one process is as fast. */
 static bool find_program(int argc, char **argv, const struct peers *peers, enum program *program,
                          struct fault *fault)
 {

@@ -6,7 +6,7 @@
 
 int command_main(int argc, char **argv);
 
-/* The same by several processes. */
+/* The same in each of several processes, which `open` brings together. */
 int command_main_together(int argc, char **argv, peers_opener *open);
 
 #endif

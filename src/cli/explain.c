@@ -90,7 +90,7 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     fprintf(stream, "\n");
 }
 
-/* What the job puts between stages. */
+/* A stage that the job inserts. */
 static void print_between(FILE *stream, const struct stage *stage, size_t index)
 {
     const char *what = stage->filter == &filter_cover     ? "colour is multiplied by alpha"
@@ -220,7 +220,7 @@ static void print_route(FILE *stream, const struct plan *plan)
     fprintf(stream, ": in slabs of %zu %s%s, ", schedule->slab, name, number_plural(schedule->slab));
 }
 
-/* What the planes are held for, or that they are not. */
+/* How many planes are held, and why. */
 static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
@@ -308,7 +308,7 @@ static void print_candidates(FILE *stream, const struct plan *plan)
         print_candidate(stream, plan, &candidates->list[i]);
 }
 
-/* Of many only the first and the last are named. */
+/* If there are many, only the first few and the last are named. */
 static void print_tees(FILE *stream, const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -387,7 +387,7 @@ static size_t computed_beside(const struct plan *plan, enum split_kind kind, siz
     return beside;
 }
 
-/* What splitting costs. */
+/* Planes that are computed twice, and bytes that ranks exchange. */
 static void print_cost(FILE *stream, const struct split *split, const struct plan *plan)
 {
     size_t own = split_most_planes(split, plan->job);
@@ -403,7 +403,7 @@ static void print_cost(FILE *stream, const struct split *split, const struct pla
                 number_format_bytes(option->step_bytes, text, sizeof text));
 }
 
-/* What stands behind the split of planes among ranks. */
+/* The costs and the predicted times that led to the split of planes among ranks. */
 static void print_split(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     const struct split_option *options = ranks->split.options;

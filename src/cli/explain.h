@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Of a pipeline that is planned. */
+/* Print the plan of a pipeline that is planned. */
 void explain_plan(FILE *stream, const struct pipeline *pipeline);
 
 #endif

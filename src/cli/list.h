@@ -6,7 +6,7 @@
 
 void list_print(FILE *stream);
 
-/* The same as JSON, on a line. */
+/* Print the same lists as one line of JSON. */
 void list_print_json(FILE *stream);
 
 #endif

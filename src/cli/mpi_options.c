@@ -34,7 +34,7 @@ bool mpi_options_silence_others(const struct peers *peers, struct fault *fault)
 
 static const char version[] = "version " PACKAGE_VERSION;
 
-/* Of the structs that ranks send each other as they stand in memory. */
+/* Sizes of the types that ranks send each other as they are in memory. */
 static const uint64_t sizes[] = {
     sizeof(struct fault),
     sizeof(struct split_option),
@@ -101,7 +101,7 @@ static bool compare_words(const struct text *own, const struct text *first, stru
                        quote(own, at, here, sizeof here), quote(first, at, there, sizeof there));
 }
 
-/* Those of rank 0, at all. */
+/* Send the words of rank 0 to all. */
 static bool hear(struct peers *peers, const struct text *own, struct text *first, struct fault *fault)
 {
     first->size = own->size;
@@ -210,7 +210,7 @@ static void take_share(const struct peers *peers, struct options *options)
     }
 }
 
-/* Nothing is wrong with a task that has a part of its own, or files of its own; only the first one tells. */
+/* Tasks with parts or files of their own are fine. Only the first task prints the note. */
 static void note_tasks(const struct options *options)
 {
     uint64_t index, count = peers_launched(&index);

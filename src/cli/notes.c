@@ -169,7 +169,7 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
     diag_divert(messages);
 }
 
-/* Those that are of no use to the run. */
+/* Ranks that stay idle, and why. */
 static void note_ranks(const char *input, const struct ranks *ranks)
 {
     const struct split *split = &ranks->split;
@@ -355,7 +355,7 @@ static struct record_loss loss_of_tee(const struct pipeline *pipeline, size_t in
     return record_loss(&pipeline->job, &summary);
 }
 
-/* As of an output of its own, for that is what it is. */
+/* A tee is an output, and has the notes of one. */
 static void note_tee(const struct pipeline *pipeline, size_t index)
 {
     const struct record_loss loss = loss_of_tee(pipeline, index);

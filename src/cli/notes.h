@@ -10,20 +10,19 @@
 /* Options that change nothing, whatever the input is; to a stream, or to the messages where that is NULL. */
 void notes_options(FILE *stream, const struct pipeline *pipeline);
 
-/* What to know of this input before the job is done: what was assumed, and what will not be what it looks
- * like. */
+/* Before a run: assumptions about the input, and names that promise something else than is written. */
 void notes_beforehand(const struct pipeline *pipeline);
 
-/* That the CPU stands in for a device that failed; of STATUS_DONE nothing. */
+/* The device failed, and the CPU takes its place. Prints nothing for STATUS_DONE. */
 void notes_setback(const struct fault *setback);
 
-/* Of a run that was carried out: samples that were lost, a change that was not reached. */
+/* After a run: samples that were lost, a change that was not reached. */
 void notes_outcome(const struct pipeline *pipeline);
 
 /* The losses of samples, and the range that they were put into, as lines of a report. */
 void notes_print_losses(FILE *stream, const struct job *job, const struct run_summary *summary);
 
-/* What of the input is not in the output. */
+/* Fields of the input that the output does not have. */
 void notes_left_out(const struct pipeline *pipeline);
 
 #endif

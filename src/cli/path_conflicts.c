@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a path that is looked at; what is longer cannot be opened. */
+/* Longer paths cannot be opened. */
 #define MOST_PATH 4096
 
-/* What a path is for, in the order in which a set has them. */
+/* What a path is for; sets are in this order, with each input behind its output. */
 enum role { TAPS, OUTPUT, INPUT, EXTRA, TEE };
 
 /* Why a file may not be written to the place of an earlier path. */
@@ -133,7 +133,7 @@ static bool add_written(struct path_set *set, enum role role, size_t owner, cons
     return added && add(set, (struct entry){.role = role, .given = path, .owner = owner}, path, fault);
 }
 
-/* All inputs and what becomes of each. */
+/* Each input with its output. */
 static bool add_runs(struct path_set *set, char *const *outputs, struct fault *fault)
 {
     bool added = true;
@@ -144,7 +144,7 @@ static bool add_runs(struct path_set *set, char *const *outputs, struct fault *f
     return added;
 }
 
-/* Of standard output, which "-" stands for, the name. */
+/* "-" is shown as /dev/stdout. */
 static const char *with_name(const char *path)
 {
     return path_is_standard(path) ? "/dev/stdout" : path;
@@ -180,7 +180,7 @@ static bool add_extras(struct path_set *set, struct fault *fault)
 
 /* ---- conflicts ---- */
 
-/* Devices take all that comes. */
+/* A device is never in conflict: it takes any number of outputs. */
 static bool is_same_file(const struct entry *entry, const struct entry *other)
 {
     if (entry->there && other->there)
@@ -213,8 +213,7 @@ static bool refuse(const struct entry *entry, const struct entry *other, struct 
     return entry->option != NULL && fault_prefix(fault, entry->option);
 }
 
-/* All entries from one on, each with those before it. What is wrong among inputs and outputs is checked
- * below. */
+/* Compare entries from `first` on with those before; inputs and outputs only with taps files. */
 static bool check(const struct path_set *set, size_t first, struct fault *fault)
 {
     for (size_t i = first; i < set->count; i++) {
@@ -321,8 +320,7 @@ static bool refuse_file(const struct options *options, char *const *outputs, con
     return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other_path);
 }
 
-/* An input may be replaced by its own output, which comes after it, but by no other. Devices take all that
- * comes. */
+/* An input may be replaced by its own output, but by no other. A device may take several outputs. */
 static bool check_files(const struct path_set *set, char *const *outputs, const struct entry **sorted,
                         struct fault *fault)
 {

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Refuse outputs, one an input, in a directory that conflict with each other, or with the input of another
- * one. */
+/* Refuse outputs in a directory, one an input, that conflict with each other or with another input. */
 bool path_conflicts_check_outputs(const struct options *options, char *const *outputs, struct fault *fault);
 
 /* Refuse a report, a preview and a plot that conflict with outputs, inputs, taps files or each other; and an

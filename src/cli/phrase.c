@@ -77,7 +77,7 @@ void phrase_device(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
-/* What each of them does beyond its planes. */
+/* Planes of others that each rank needs. */
 static void phrase_beside(FILE *stream, const struct plan *plan, enum split_kind kind)
 {
     size_t beside = plan->beside;

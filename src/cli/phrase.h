@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* What a run reads and writes, by its paths, of which "-" is standard input and output. */
+/* The names of an input and an output; "-" is standard input or output. */
 const char *phrase_input(const char *path);
 const char *phrase_output(const char *path);
 
@@ -29,8 +29,7 @@ void phrase_region(FILE *stream, const struct job *job);
 void phrase_sums(FILE *stream, const struct plan *plan);
 void phrase_device(FILE *stream, const struct plan *plan);
 
-/* How several ranks divide the planes, or why they do not; or that files are dealt to them; nothing where
-   there is one. */
+/* How several ranks split the planes, or why they do not. Prints nothing for a single rank. */
 void phrase_ranks(FILE *stream, const struct pipeline *pipeline);
 
 /* How several devices share the planes; nothing where there is one. */

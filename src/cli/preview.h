@@ -16,7 +16,7 @@ struct preview {
 /* A file that cannot be written is refused here, before anything runs. */
 bool preview_open(struct preview *preview, const char *path, struct fault *fault);
 
-/* What the run is to be observed by. */
+/* The observer that the run has to be given. */
 struct observer preview_observer(struct preview *preview);
 
 /* After the run, whose plan is still there: draw the picture. */

@@ -102,7 +102,7 @@ static void print_checks(FILE *stream, const struct convergence *checks)
     fprintf(stream, "\n");
 }
 
-/* What each of several devices did. */
+/* A line for each of several devices. */
 static void print_lanes(FILE *stream, const struct plan *plan, const struct run_summary *summary)
 {
     for (size_t i = 0; i < plan->shares.held && plan->shares.held > 1; i++) {

@@ -52,9 +52,8 @@ struct report_file {
 /* No path, no file. What cannot be written is refused here, before anything runs. */
 bool report_file_open(struct report_file *report, const char *path, bool sync, struct fault *fault);
 
-/* From any thread. Begin a part of the file: the report of one run, while other runs may be writing
-   theirs. If the part has no stream, the report is a message, because no file is wanted or because memory
-   is short. */
+/* Begin a part of the file: the report of one run. Several threads may write parts at the same time. If the
+   part has no stream, the report is a message, because no file is wanted or because memory is short. */
 void report_file_begin_part(const struct report_file *report, struct lines *part);
 
 /* End the part, and append it to those that have been added. From one thread at a time. */

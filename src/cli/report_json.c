@@ -322,7 +322,7 @@ static void print_cut_off(struct json *json, const struct record_loss *loss)
     json_end_object(json);
 }
 
-/* Of a run that copies into anything else than integers, samples are not looked at. */
+/* A run that copies samples counts them only if it writes integers. */
 static void print_strays(struct json *json, const struct job *job, const struct record_loss *loss)
 {
     if (job->copies && !loss->integers) {
@@ -335,7 +335,7 @@ static void print_strays(struct json *json, const struct job *job, const struct 
     json_end_object(json);
 }
 
-/* All counts; where none were made, null. */
+/* Counts that were not made are null. */
 static void print_losses(struct json *json, const struct pipeline *pipeline, const char *path,
                          const struct header *written, const struct run_summary *summary)
 {
@@ -367,7 +367,7 @@ static void print_tees(struct json *json, const struct pipeline *pipeline)
     json_end_array(json);
 }
 
-/* What each of several devices did. */
+/* The work of each of several devices. */
 static void print_shares(struct json *json, const struct plan *plan, const struct run_summary *summary)
 {
     if (plan->shares.held == 1)

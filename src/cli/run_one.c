@@ -241,7 +241,7 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
-/* What comes with the outputs of a run. */
+/* Files that get their names together with the outputs. */
 struct company {
     const struct run_one *one;
     struct drawings drawings;
@@ -298,7 +298,7 @@ static bool spare_samples(const struct options *options, const struct pipeline *
            path_conflicts_check_samples(source, "--plot", options->plot, fault);
 }
 
-/* Of several ranks, the first looks at files that do not belong to the others. */
+/* Only rank 0 looks at files beside the output. */
 static bool settle_files(const struct run_one *one, const struct pipeline *pipeline, struct tee_list *tees,
                          struct pipeline_request *request, struct fault *fault)
 {
@@ -321,7 +321,7 @@ static bool plan(const struct run_one *one, struct pipeline *pipeline, struct fa
     return true;
 }
 
-/* What was done or, of a plan, would be. Of several ranks, the first tells it. */
+/* Print notes and the report of a run, or the plan. Only rank 0 does. */
 static void tell(const struct run_one *one, const struct pipeline *pipeline)
 {
     const struct options *options = one->options;
