@@ -35,8 +35,8 @@ START_TEST(planes_in_transit)
         ranks_run_make(&run);
         ck_assert_msg(run.ranks[0].done, "%s", run.ranks[0].fault.text);
         ck_assert_int_eq(run.ranks[0].split.kind, SPLIT_SHARES);
-        ck_assert_uint_eq(run.ranks[0].schedule.trade_bytes, 4 * 32 * 32 * sizeof(float));
-        ck_assert_uint_eq(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
+        ck_assert_uint_eq(run.ranks[0].schedule.exchange_bytes, 4 * 32 * 32 * sizeof(float));
+        ck_assert_uint_eq(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.exchange_bytes);
         ranks_run_end(&run);
     }
 }

@@ -199,7 +199,7 @@ static void check_ranks(const char *options, size_t count, enum split_kind split
                               run.command.options.source.grid.channels);
     ck_same_sections(&run.ranks[0].sections, &alone->ranks[0].sections);
     if (run.ranks[0].split.kind == SPLIT_SHARES)
-        ck_assert_uint_le(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
+        ck_assert_uint_le(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.exchange_bytes);
     ranks_run_end(&run);
 }
 

@@ -182,7 +182,7 @@ static void print_memory(struct json *json, const struct plan *plan)
     json_count(json, "input", schedule->holds_in_spool ? 0 : plan->held_bytes);
     json_count(json, "other",
                plan->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes +
-                   schedule->trade_bytes);
+                   schedule->exchange_bytes);
     json_end_object(json);
 }
 

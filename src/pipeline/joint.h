@@ -23,8 +23,8 @@ struct joint_file {
     bool synced;
 };
 
-/* By rank 0: make the file long enough for so many bytes of samples from `begin` on, and write where they
- * are. */
+/* By rank 0: make the file long enough for so many bytes of samples from `begin` on, and note where they are.
+ */
 bool joint_file_offer(struct joint_file *offer, struct file_out *file, uint64_t begin, uint64_t bytes,
                       struct fault *fault);
 
@@ -51,14 +51,14 @@ bool joint_spool_open(struct joint_spool *spool, const struct job *job, const st
                       size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                       struct fault *fault);
 
-/* Where this rank's samples of an output go. */
+/* The sink into which this rank writes its samples of an output. */
 struct sink joint_spool_sink(const struct joint_spool *spool, size_t output);
 
 /* By rank 0: the room that its file needs. */
 struct reservation_room joint_spool_room(const struct joint_spool *spool);
 
-/* What this rank wrote is in the file. Then rank 0 takes all samples of an output into its sink, in their
-   order. */
+/* Wait until all that this rank wrote is in the file. Then rank 0 takes all samples of an output into its
+   sink, in their order. */
 bool joint_spool_complete(struct joint_spool *spool, struct fault *fault);
 bool joint_spool_pour(const struct joint_spool *spool, size_t output, struct sink *sink, struct fault *fault);
 void joint_spool_close(struct joint_spool *spool);
@@ -75,7 +75,7 @@ struct joint_guards {
    file gets. */
 bool joint_guards_tell(struct joint_guards *guards, struct peers *peers, struct fault *fault);
 
-/* Nothing told is nothing to forget. */
+/* Forget them, if any were told. */
 void joint_guards_forget(struct joint_guards *guards);
 
 #endif

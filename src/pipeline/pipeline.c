@@ -226,12 +226,6 @@ static bool may_take_device(const struct pipeline *pipeline, const struct plan_r
            (selection_is_free(request) || selection_names_device(request));
 }
 
-static void take_device(struct pipeline *pipeline)
-{
-    pipeline->held_device = budget_take_device(pipeline->request->budget);
-    pipeline->holds_device = true;
-}
-
 static void return_device(struct pipeline *pipeline)
 {
     if (pipeline->holds_device)
@@ -276,11 +270,6 @@ static bool list_stops(struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
-static bool looks_at_changes(const struct job *job)
-{
-    return job->stages[job->stage_count - 1].until > 0.0;
-}
-
 /* What belongs to one volume would have to be told of each, or put into files of its own. */
 static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 {
@@ -293,7 +282,7 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
                     region_option(job->region_kind)},
                    {request->tee_count > 0, "--tee"},
                    {request->run.observers.count > 0, "--preview"},
-                   {looks_at_changes(job), "--until"},
+                   {job_waits_for_change(job), "--until"},
                    {job->measures, "--out-range=auto"}};
 
     for (size_t i = 0; job->in.volumes > 1 && i < sizeof refused / sizeof *refused; i++) {
@@ -423,7 +412,8 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
         request.observer_bytes += observer_stats_bytes(&pipeline->job);
     request.output_bytes = outputs_bytes(pipeline);
     if (may_take_device(pipeline, &request)) {
-        take_device(pipeline);
+        pipeline->held_device = budget_take_device(pipeline->request->budget);
+        pipeline->holds_device = true;
         request.alone = true;
         request.member += pipeline->held_device;
     }
@@ -532,34 +522,29 @@ static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
     }
 }
 
-static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct fault *fault)
-{
-    struct run_request request = pipeline->request->run;
-    struct targets *targets = &pipeline->targets;
-    struct peers *team = &pipeline->ranks.team;
-    bool done;
-
-    list_tees(pipeline, tees);
-    request.peers = team;
-    request.tees = tees;
-    request.tee_count = pipeline->request->tee_count;
-    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault);
-    done = targets_have_room(targets, done, fault) && done && targets_finish(targets, fault);
-    keep_ends(pipeline, tees);
-    return done;
-}
-
 static bool is_device_fault(const struct fault *fault)
 {
     return fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT;
 }
 
+/* Run into the targets, which are open, and finish them. */
 static bool run_own(struct pipeline *pipeline, struct fault *fault)
 {
+    struct run_request request = pipeline->request->run;
+    struct targets *targets = &pipeline->targets;
+    struct peers *team = &pipeline->ranks.team;
     struct tee *tees = mem_zeroed(pipeline->request->tee_count, sizeof *tees, "the tees", fault);
-    bool done =
-        peers_agree(&pipeline->ranks.team, tees != NULL, fault) && run_into_targets(pipeline, tees, fault);
+    bool done = peers_agree(team, tees != NULL, fault);
 
+    if (done) {
+        list_tees(pipeline, tees);
+        request.peers = team;
+        request.tees = tees;
+        request.tee_count = pipeline->request->tee_count;
+        done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault);
+        done = targets_have_room(targets, done, fault) && done && targets_finish(targets, fault);
+        keep_ends(pipeline, tees);
+    }
     mem_free(tees);
     return done;
 }

@@ -26,7 +26,7 @@ struct pipeline_tee {
     const char *path;
 };
 
-/* What is known of it once it is written. */
+/* What is known of a tee once it is written. */
 struct pipeline_tee_end {
     struct outcomes outcomes;
     char note[128]; /* else empty */
@@ -107,7 +107,8 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
 /* Then settle what will run. */
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault);
 
-/* That which is asked for, which an output's name promises, or that of the input; pictures stay pictures. */
+/* The format of an output: the one that is asked for, that its name promises, or that of the input; pictures
+   stay pictures. */
 const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path);
 
 /* Then do it: the output stands under its name, or there is none. */

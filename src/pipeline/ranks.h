@@ -51,14 +51,14 @@ void ranks_divide(const struct ranks *ranks, struct job *job);
    their levels read. Ranks with different processors, memory or wisdom may not. */
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
 
-/* Where there is no memory for the split, or ranks do not suit it, another one; false where there is none.
- */
+/* Choose another split, if there is too little memory for this one, or ranks would compute different levels;
+   false if there is none. */
 bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 
-/* What the team has agreed on, for all. */
+/* Whether the team has come so far; all ranks learn it. */
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault);
 
-/* Rank 0's, for all. */
+/* Rank 0 tells its bytes to all. */
 bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault);
 void ranks_close(struct ranks *ranks);
 

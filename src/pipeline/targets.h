@@ -49,14 +49,14 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
 bool targets_settle(struct targets *targets, const struct job *job, const struct split *split,
                     struct fault *fault);
 
-/* What a run writes into. */
+/* The sink that a run writes into. */
 struct sink *target_sink(struct target *target);
 
 /* After the run, whether it succeeded or not: whether there is room for what several ranks write. If there is
    too little, the fault is that of rank 0, whichever rank met it first. */
 bool targets_have_room(struct targets *targets, bool made, struct fault *fault);
 
-/* Then: what they wrote is in the files. */
+/* Then wait until all samples are in the files. */
 bool targets_finish(struct targets *targets, struct fault *fault);
 
 /* Then add all files to those that get their names together, the output last. */

@@ -25,8 +25,8 @@ struct devices {
    these. Nothing is asked of the machine. */
 const struct backend *devices_backend(const char *name);
 
-/* What such a name means here. Devices that this machine lacks, one named twice and devices of different
-   kinds are refused, with what there is. */
+/* Find the devices that such a name means on this machine. Devices that it lacks, one named twice and devices
+   of different kinds are refused, with what there is. */
 bool devices_find(const char *name, struct devices *devices, struct fault *fault);
 
 /* "cuda:0,2" → as --device takes it; "cuda" where there is but one. */

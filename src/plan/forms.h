@@ -33,20 +33,20 @@ bool forms_is_free(const struct rung_wish *wish);
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault);
 
-/* Where some edges wrap and others do not, change the forms that would wrap for nothing, because no tap
-   of theirs is in another plane. A rung that was wished for stays. */
+/* If some edges wrap and others do not: change those forms that read planes at the other end of the grid
+   although no tap of theirs is in another plane. A rung that was wished for stays. */
 void forms_narrow(const struct forms_request *request, const struct levels *levels,
                   struct levels_step *steps);
 
-/* Where memory is short, forms change: those of levels that take so many steps at once, or, of none, those
-   that take the least, one step at a time. The bytes that their routines would take; and the change itself,
-   after which nothing is preferred any more. */
+/* If memory is short, forms are chosen that take at most `together` steps at once; or, if that is 0, those
+   that take the least memory, one step at a time. First, the bytes that the routines of such forms take; then
+   the change itself, after which the preferred forms are forgotten. */
 size_t forms_fitting_bytes(const struct forms_request *request, const struct levels *levels,
                            unsigned together);
 void forms_fit(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                unsigned together);
 
-/* Whether there is less to take than the forms that are preferred do. */
+/* Whether the preferred forms take more steps at once. */
 bool forms_are_fewer(const struct levels *levels, unsigned together);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum alpha_mode { ALPHA_PREMULTIPLY, ALPHA_SEPARATE };
 
-/* What the command line asks, before the input has been seen. */
+/* The options of a job, before the input has been seen. */
 struct job_request {
     const struct stage_request *stages;
     size_t stage_count;

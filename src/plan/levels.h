@@ -63,10 +63,10 @@ struct levels_walk {
     const struct levels *levels;
     struct levels_mark at, end;
     size_t next_op;
-    struct level level; /* the one that the walk has come to */
-    size_t
-        behind[LEVELS_FIELDS]; /* how far behind the planes read the last reader of what a field holds is */
-    size_t depth;              /* how far behind any reader of any level so far is: planes to be remembered */
+    struct level level;           /* the one that the walk has come to */
+    size_t behind[LEVELS_FIELDS]; /* how far the last reader of each field lags behind the planes that were
+                                     read */
+    size_t depth;                 /* the greatest of these so far: planes to be remembered */
     size_t seam;    /* the most planes that a level of several steps computes again where slabs meet, on
                        average of its steps */
     uint64_t count; /* of levels so far */
@@ -76,7 +76,8 @@ struct levels_mark levels_begin(void);
 struct levels_mark levels_end(const struct levels *levels);
 bool levels_is_same_mark(struct levels_mark a, struct levels_mark b);
 
-/* Past stages without steps of their own, and from the end of a stage to the start of the next. */
+/* The next mark at which a level can begin: past stages without steps of their own, and from the end of a
+   stage to the start of the next. */
 struct levels_mark levels_settle(const struct levels *levels, struct levels_mark mark);
 
 /* Whether a mark, which is settled, is one of the stops, and its step of the last stage if it is. */
@@ -88,18 +89,18 @@ bool levels_stops_within(const struct levels *levels, size_t stage, uint64_t beh
 /* The most steps that any level takes at once. */
 unsigned levels_most_together(const struct levels *levels);
 
-/* Of the steps of a stage from a mark on, on the way to an end, those that levels take as many at once as
-   they can: all but some last ones. */
+/* The number of steps from a mark on for which each level takes as many at once as it can: all on the way to
+   the end of the stage, but for some last ones. */
 uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, struct levels_mark end);
 
 /* The most planes on either side that any level reads beside those it computes, wherever the grid ends. */
 size_t levels_widest_reach(const struct levels *levels);
 
-/* A number that is another one where levels take other steps at once, or read other planes. */
+/* A hash of how many steps levels take at once, and which planes they read. */
 uint64_t levels_digest(const struct levels *levels);
 
-/* One field to read and one to write; a third where a step of several operations needs its input until its
- * end. */
+/* The number of fields: one to read and one to write, and a third if a step of several operations needs its
+   input until its end. */
 size_t levels_field_count(const struct levels *levels);
 
 /* Walk from one mark to another; the input stands in a field. */
@@ -114,7 +115,7 @@ unsigned levels_walk_field(const struct levels_walk *walk);
 bool levels_wraps(const struct levels *levels);
 bool levels_mix_ends(const struct levels *levels);
 
-/* What has to be read for some planes of the last level between two marks. */
+/* The planes that must be read so that the last level between two marks can compute some planes. */
 struct levels_span levels_span(const struct levels *levels, struct levels_mark begin, struct levels_mark end,
                                struct range planes);
 
@@ -122,12 +123,12 @@ struct levels_span levels_span(const struct levels *levels, struct levels_mark b
    could do before. */
 struct range levels_ready(const struct levels_span *span, size_t lag, size_t before, size_t fed);
 
-/* What a walk between two marks needs; it ends early where it has seen that all planes are needed at once.
- */
+/* The walk at its end, with its depth, seam and count, found without going through all levels. If all planes
+   are needed at once, it ends early. */
 struct levels_walk levels_survey(const struct levels *levels, struct levels_mark begin,
                                  struct levels_mark end);
 
-/* How far a pass gets. */
+/* The end of a pass. */
 struct levels_cut {
     struct levels_mark end;
     size_t
@@ -140,8 +141,7 @@ struct levels_cut {
 struct levels_cut levels_cut(const struct levels *levels, struct levels_mark begin, struct levels_mark end,
                              size_t depth);
 
-/* What gets through every stage: the depth of the deepest of its steps, or of those that are taken at once,
-   and the widest seam. */
+/* The least depth with which passes get through every stage, and the widest seam. */
 struct levels_walk levels_survey_stages(const struct levels *levels);
 
 #endif

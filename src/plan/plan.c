@@ -203,7 +203,7 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .part = region_is_part(job->region_kind) || (job->window.count < plan->shape.planes),
         .at_once = region_is_part(job->region_kind) || request->split == SPLIT_PARTS,
         .measures = job->measures,
-        .trades = request->split == SPLIT_SHARES,
+        .between_ranks = request->split == SPLIT_SHARES,
         .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
         .candidates = request->explains ? &plan->candidates : NULL,

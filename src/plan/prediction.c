@@ -4,6 +4,8 @@
 #include "base/size.h"
 #include "forms.h"
 
+#include <math.h>
+
 double prediction_planes(const struct job *job, const struct shape *shape)
 {
     bool all = job_waits_for_change(job) || job->measures;
@@ -102,11 +104,6 @@ static double step_seconds(const struct prediction_case *expected, struct group 
     return samples / alone / (double)group->count + handing_seconds(expected, group, op);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Seconds for what is done to samples while they are converted: a multiply-add a step, all in registers. */
 static double predict_conversion(const struct prediction_case *expected, const struct group *group,
                                  const struct stage *stage)
@@ -160,7 +157,7 @@ double prediction_alone(const struct prediction_case *expected, const struct bac
 {
     struct prediction_overhead overhead = prediction_overhead(expected, backend);
 
-    return overhead.start + larger(overhead.moving, predict_computing(expected, backend, index, 1));
+    return overhead.start + fmax(overhead.moving, predict_computing(expected, backend, index, 1));
 }
 
 /* The driver makes contexts one after the other, whoever asks, and takes them apart likewise: a second H200

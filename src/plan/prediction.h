@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is to be computed. */
+/* The job whose time is predicted, and on what. */
 struct prediction_case {
     const struct job *job;
     const struct shape *shape;
@@ -22,14 +22,13 @@ struct prediction_case {
     const struct wisdom *wisdom; /* NULL: none */
 };
 
-/* What comes before the first level is computed, and what goes on beside them: the start of a device, and the
-   way there and back. */
+/* The start of a device, and the time in which samples move to it and back while levels are computed. */
 struct prediction_overhead {
     double start, moving; /* seconds */
 };
 
-/* Before the schedule is known: what runs that have the memory they want compute, of all volumes; of several
-   processes, what each does. */
+/* The planes that a process computes, of all volumes, if it has the memory it wants; the schedule is not
+ * known yet. */
 double prediction_planes(const struct job *job, const struct shape *shape);
 
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,

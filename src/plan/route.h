@@ -20,7 +20,7 @@ struct route {
     enum route_stop where; /* the planes stand */
 };
 
-/* A pass. */
+/* One pass: the steps that it takes, and where it reads and writes planes. */
 struct route_pass {
     struct levels_mark begin, end;
     enum route_stop from, to;
@@ -33,19 +33,20 @@ struct route route_start(const struct levels *levels, size_t depth, bool random)
  * spool file. */
 struct route_pass route_next(const struct route *route, struct levels_mark end, bool into_sink);
 
-/* The pass has been made. */
+/* Go on behind a pass that has been made. */
 void route_take(struct route *route, const struct route_pass *pass);
 bool route_is_at(const struct route *route, struct levels_mark end);
 
 enum route_stop route_other_spool(enum route_stop spool);
 
-/* What a route has to do besides getting to the end. */
+/* What a route does besides getting to the end. */
 struct route_way {
     bool on_trial; /* steps are taken before anyone knows how many are to be */
     bool stops;    /* the result stands in a spool file before it goes into the sink */
 };
 
-/* What all passes from source to sink need; where steps are taken on trial, at most. */
+/* The number of passes from source to sink, and what they need; if steps are taken on trial, at most so much.
+ */
 struct route_cost {
     uint64_t passes;
     double again; /* planes that are read once more, by all of them */

@@ -179,7 +179,7 @@ static size_t scratch_bytes(const struct schedule_request *request, const struct
     const struct shape *shape = request->forms->shape;
     size_t sides = count_buffers(schedule) + (request->tallies ? 1 : 0);
     size_t bytes =
-        request->device_memory > 0 ? sides * schedule->batch_bytes + schedule->trade_device_bytes : 0;
+        request->device_memory > 0 ? sides * schedule->batch_bytes + schedule->exchange_device_bytes : 0;
 
     if (request->tallies)
         bytes += backend->tally_bytes(shape, schedule->batch);
@@ -232,7 +232,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     return add_up(&schedule->memory_bytes, 7,
                   (const size_t[]){fields, buffers, held_bytes, request->beside_bytes,
                                    schedule->routine_bytes * schedule->lanes,
-                                   schedule->sum_bytes * schedule->lanes, schedule->trade_bytes});
+                                   schedule->sum_bytes * schedule->lanes, schedule->exchange_bytes});
 }
 
 /* Of one device. */
@@ -620,7 +620,7 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
 }
 
 /* All ranks count the same, so that all choose the same levels. */
-static bool count_trade(const struct schedule_request *request, size_t ranks, struct schedule *schedule)
+static bool count_exchange(const struct schedule_request *request, size_t ranks, struct schedule *schedule)
 {
     const struct shares shares = {.planes = request->levels->planes,
                                   .count = ranks,
@@ -630,8 +630,8 @@ static bool count_trade(const struct schedule_request *request, size_t ranks, st
 
     if (!shares_count_transit(&shares, schedule->halo, request->work_plane_bytes, &transit))
         return false;
-    schedule->trade_bytes = transit.host_bytes + request->change_bytes;
-    schedule->trade_device_bytes = transit.device_bytes;
+    schedule->exchange_bytes = transit.host_bytes + request->change_bytes;
+    schedule->exchange_device_bytes = transit.device_bytes;
     return true;
 }
 
@@ -646,10 +646,10 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     struct size roomy = roomy_size(request, &survey), tight = tightest_size();
 
     schedule->devices = devices;
-    schedule->lanes = request->trades ? 1 : devices;
+    schedule->lanes = request->between_ranks ? 1 : devices;
     schedule->whole = true;
     schedule->halo = levels_widest_reach(&attempt->levels);
-    if (request->trades && !count_trade(request, devices, schedule))
+    if (request->between_ranks && !count_exchange(request, devices, schedule))
         return false;
     schedule->depth = 2 * schedule->halo;
     roomy.batch = size_least(size_divided_up(roomy.batch, schedule->lanes), most);

@@ -48,7 +48,7 @@ struct schedule_candidates {
     uint64_t memory; /* within which they were tried; 0: no limit */
 };
 
-/* What is scheduled. */
+/* The levels that run, and the limits within which they do. */
 struct schedule_request {
     const struct levels *levels;       /* without stages where the job copies */
     const struct forms_request *forms; /* of the levels, which are preferred */
@@ -68,7 +68,7 @@ struct schedule_request {
     bool part;                /* what leaves may be fewer planes: a pass that needs no others is preferred */
     bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
-    bool trades;              /* devices that share are of other processes but for one */
+    bool between_ranks;       /* the devices that share the planes are of ranks, one each */
     size_t change_bytes;      /* what the changes of a step take on their way between them */
     struct schedule_candidates *candidates; /* filled in with the candidates; NULL: nobody asks */
 };
@@ -96,9 +96,9 @@ struct schedule {
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
-    size_t trade_bytes;        /* and what planes and their changes take on their way between processes */
-    size_t trade_device_bytes; /* what such planes take in a device's own memory, a part of sum_bytes */
-    size_t memory_bytes;       /* all of it, on host and devices */
+    size_t exchange_bytes;        /* and what planes and their changes take on their way between processes */
+    size_t exchange_device_bytes; /* what such planes take in a device's own memory, a part of sum_bytes */
+    size_t memory_bytes;          /* all of it, on host and devices */
 };
 
 /* All planes at once, shared by so many devices; false where they do not fit. */

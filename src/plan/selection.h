@@ -17,7 +17,8 @@ struct selection {
     char alone[160];        /* why one device does it although several were named; else empty */
 };
 
-/* Those that the request names, or as many of them as help; else the one that should be done soonest. */
+/* Select the devices that the request names, or as many of them as help; else the one that is predicted to be
+   done first. */
 bool selection_make(const struct plan_request *request, const struct prediction_case *expected,
                     struct selection *selection, struct fault *fault);
 

@@ -1,4 +1,5 @@
-/* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
+/* Shares: the planes that each member of a team computes (a GPU of several, or a rank), and those beside them
+   that it gets from other members. */
 #ifndef SHARES_H
 #define SHARES_H
 
@@ -26,7 +27,7 @@ size_t shares_overlap(const struct shares *shares);
 struct range shares_own(const struct shares *shares, size_t index);
 size_t shares_most(const struct shares *shares);
 
-/* The same and so many beside them, as far as there are planes. */
+/* The planes of a device, and so many on either side, as far as there are planes. */
 struct range shares_reached(const struct shares *shares, size_t index, size_t reach);
 
 /* The number of pieces in which a level of such a reach computes so many planes. If the inside is large
@@ -34,15 +35,15 @@ struct range shares_reached(const struct shares *shares, size_t index, size_t re
    several steps at once, each piece computes planes beside it again. */
 unsigned shares_pieces(size_t planes, size_t reach);
 
-/* Of some planes, the first ones that a single device owns: which, and what it calls them. */
+/* The first of some planes, as many as a single device owns: which device, and how it numbers them. */
 struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner);
 
 /* Planes that go from the device that owns them to another one; or, in the same device, from one end of the
    grid to the other. */
 struct shares_parcel {
     size_t from, to;
-    struct range planes; /* as the one that owns them counts */
-    size_t first;        /* what the other one calls the first of them */
+    struct range planes; /* by the numbers of their owner */
+    size_t first;        /* the number of the first of them for the receiver */
 };
 
 /* A walk over all planes that a device gets: those before its own, and then those behind. */
@@ -62,7 +63,7 @@ bool shares_walk_next(struct shares_walk *walk);
    other one is done with the turn before. */
 #define SHARES_TURNS 2
 
-/* Of the rank that has the most. */
+/* Bytes of the rank that needs the most. */
 struct shares_transit {
     size_t host_bytes;
     size_t device_bytes; /* on a device that has memory of its own */
@@ -71,8 +72,8 @@ struct shares_transit {
 /* Bytes of so many planes in transit: whole pages, since devices lock whole pages. */
 size_t shares_parcel_bytes(size_t plane_bytes, size_t planes);
 
-/* The most that a rank needs before a level of such a reach, whichever ranks see each other's memory; false
-   if that is too much to be counted. */
+/* The most memory that a rank needs for planes in transit before a level of such a reach, whichever ranks see
+   each other's memory; false if that is too much to be counted. */
 bool shares_count_transit(const struct shares *shares, size_t reach, size_t plane_bytes,
                           struct shares_transit *most);
 

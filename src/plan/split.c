@@ -11,18 +11,10 @@
 #include "base/size.h"
 #include "shares.h"
 
+#include <math.h>
+
 /* The steps that a level is assumed to take at once. Forms settle them later. */
 #define ASSUMED_TOGETHER 8
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static const char no_faster[] = "more ranks would not be faster";
 static const char mixed_ends[] = "some edges wrap along the planes, and others do not";
@@ -88,7 +80,7 @@ static void predict_shares(const struct split_case *splitting, const struct read
     double exchange = received_bytes(splitting, reading, option->members) / splitting->link.bytes_per_second +
                       reading->levels * splitting->link.seconds;
 
-    option->seconds = pieces > 1 ? larger(option->seconds, exchange) : option->seconds + exchange;
+    option->seconds = pieces > 1 ? fmax(option->seconds, exchange) : option->seconds + exchange;
 }
 
 /* The time of such a split, from the time of one process. The first level of a pass computes all
@@ -104,7 +96,7 @@ static struct split_option predict(const struct split_case *splitting, enum spli
 
     if (kind == SPLIT_SHARES)
         beside = (double)(pieces * reading.again);
-    option.seconds = alone * smaller(1.0, (each + beside) / planes);
+    option.seconds = alone * fmin(1.0, (each + beside) / planes);
     if (kind == SPLIT_SHARES && steps > 0.0)
         option.step_bytes = received_bytes(splitting, &reading, members) / steps;
     if (kind == SPLIT_SHARES)

@@ -1,4 +1,4 @@
-/* Splits: how several processes divide the planes of a job among them, and how many of them. */
+/* Splits: how several processes divide the planes of a job among them, and how many processes compute. */
 #ifndef SPLIT_H
 #define SPLIT_H
 
@@ -18,7 +18,7 @@ enum split_kind {
     SPLIT_KINDS
 };
 
-/* What is known of a kind. */
+/* Whether a kind is possible. */
 enum split_fate {
     SPLIT_CANNOT,    /* it does not suit the job */
     SPLIT_CAN,       /* it does */
@@ -42,7 +42,7 @@ struct split {
     const char *setback; /* why another kind failed unexpectedly; NULL: none did */
 };
 
-/* What is to be divided. */
+/* The job that is divided, and who divides it. */
 struct split_case {
     const struct prediction_case *expected;
     const struct backend *backend; /* that each process computes on */

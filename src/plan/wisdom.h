@@ -23,7 +23,7 @@ struct wisdom {
     size_t count;
 };
 
-/* What the file holds; nothing where there is none. A damaged file is as good as none, and a note says so. */
+/* Read the file. Without one, nothing is known; a damaged one counts as none, and a note says so. */
 void wisdom_load(struct wisdom *wisdom);
 void wisdom_free(struct wisdom *wisdom);
 
@@ -37,7 +37,8 @@ void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backen
 void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,
                          bool single);
 
-/* What is known of the entry's device and problem; NULL where nothing is, or wisdom is NULL. */
+/* The entry that is known for the device and the problem of another one; NULL if there is none, or wisdom is
+ * NULL. */
 const struct wisdom_entry *wisdom_find(const struct wisdom *wisdom, const struct wisdom_entry *entry);
 
 /* Write the entry into the file in place of what stood there for its device and problem. */
