@@ -486,6 +486,20 @@ bool byte_stream_read(struct byte_stream *stream, void *bytes, size_t size, size
     return true;
 }
 
+bool byte_stream_read_line(struct byte_stream *stream, char piece[BYTE_STREAM_PEEK], size_t *size,
+                           bool *complete, struct fault *fault)
+{
+    const char *end;
+    size_t got;
+
+    if (!byte_stream_peek(stream, piece, BYTE_STREAM_PEEK, &got, fault))
+        return false;
+    end = memchr(piece, '\n', got);
+    *complete = end != NULL;
+    *size = *complete ? (size_t)(end - piece) + 1 : got;
+    return byte_stream_read(stream, piece, *size, &got, fault);
+}
+
 bool byte_stream_skip(struct byte_stream *stream, uint64_t bytes, uint64_t *skipped, struct fault *fault)
 {
     unsigned char unread[BYTE_STREAM_PEEK];

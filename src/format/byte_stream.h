@@ -40,6 +40,10 @@ void byte_stream_close(struct byte_stream *stream);
 bool byte_stream_peek(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 bool byte_stream_read(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 
+/* Read bytes up to the end of a line, or fewer: *complete tells whether the line ends with them. */
+bool byte_stream_read_line(struct byte_stream *stream, char piece[BYTE_STREAM_PEEK], size_t *size,
+                           bool *complete, struct fault *fault);
+
 /* Skip bytes; *skipped is less than `bytes` only at the end. */
 bool byte_stream_skip(struct byte_stream *stream, uint64_t bytes, uint64_t *skipped, struct fault *fault);
 

@@ -93,12 +93,28 @@ static bool check_description(const struct source *source, const struct source_r
     return true;
 }
 
+/* Append a note about the file to those that there are. */
+static void add_note(struct source *source, const char *format, ...) DIAG_PRINTF(2, 3);
+
+static void add_note(struct source *source, const char *format, ...)
+{
+    size_t used = strlen(source->note);
+    va_list arguments;
+
+    used += (size_t)snprintf(source->note + used, sizeof source->note - used,
+                             "%s%.128s: ", used > 0 ? "; " : "", file_in_name(source->file));
+    if (used >= sizeof source->note)
+        return;
+    va_start(arguments, format);
+    vsnprintf(source->note + used, sizeof source->note - used, format, arguments);
+    va_end(arguments);
+}
+
 /* Distances of the command line count, and say so where a header has others. They are in its unit, but not in
    that of a printer. */
 static bool override_spacing(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct grid *grid = &source->header.grid;
-    size_t used = strlen(source->note);
 
     if (request->spacing_count == 0 || source->format->title == NULL)
         return true;
@@ -108,10 +124,9 @@ static bool override_spacing(struct source *source, const struct source_request 
                                  number_plural(request->spacing_count), grid->axes);
     source->header.respaced = memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0;
     if (source->header.respaced)
-        snprintf(source->note + used, sizeof source->note - used,
-                 "%s%.128s: --spacing %g,%g,%g instead of %g,%g,%g in the header", used > 0 ? "; " : "",
-                 file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],
-                 request->grid.spacing[2], grid->spacing[0], grid->spacing[1], grid->spacing[2]);
+        add_note(source, "--spacing %g,%g,%g instead of %g,%g,%g in the header", request->grid.spacing[0],
+                 request->grid.spacing[1], request->grid.spacing[2], grid->spacing[0], grid->spacing[1],
+                 grid->spacing[2]);
     memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
     if (source->header.for_print)
         source->header.millimetres = 0.0;
@@ -151,23 +166,16 @@ static bool choose_volume(struct source *source, const struct source_request *re
     return true;
 }
 
-static void tell_intensity(struct source *source)
-{
-    const struct intensity *intensity = &source->header.intensity;
-    size_t used = strlen(source->note);
-
-    if (!intensity_is_plain(intensity))
-        snprintf(source->note + used, sizeof source->note - used,
-                 "%s%.128s: samples are filtered as stored; a sample v stands for %g v + %g",
-                 used > 0 ? "; " : "", file_in_name(source->file), intensity->slope, intensity->intercept);
-}
-
 static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
+    const struct intensity *intensity = &source->header.intensity;
+
     if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault) ||
         !level_channels(source, request, fault))
         return false;
-    tell_intensity(source);
+    if (!intensity_is_plain(intensity))
+        add_note(source, "samples are filtered as stored; a sample v stands for %g v + %g", intensity->slope,
+                 intensity->intercept);
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }
 

@@ -44,21 +44,6 @@ static bool append_line(struct text_header *fields, const char *line, struct fau
     return true;
 }
 
-/* The next bytes of a line, as far as they can be looked at ahead. */
-static bool read_piece(struct byte_stream *stream, char piece[BYTE_STREAM_PEEK], size_t *size, bool *complete,
-                       struct fault *fault)
-{
-    const char *end;
-    size_t got;
-
-    if (!byte_stream_peek(stream, piece, BYTE_STREAM_PEEK, &got, fault))
-        return false;
-    end = memchr(piece, '\n', got);
-    *complete = end != NULL;
-    *size = *complete ? (size_t)(end - piece) + 1 : got;
-    return byte_stream_read(stream, piece, *size, &got, fault);
-}
-
 static bool refuse_line(const struct text_header *fields, const char *reason, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
@@ -93,7 +78,7 @@ static bool read_line(struct text_header *fields, struct byte_stream *stream, st
     *ended = false;
     while (!complete) {
         size_t size;
-        if (!read_piece(stream, piece, &size, &complete, fault))
+        if (!byte_stream_read_line(stream, piece, &size, &complete, fault))
             return false;
         if (size == 0) {
             *ended = line->size == 0;

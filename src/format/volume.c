@@ -206,10 +206,8 @@ bool volume_follow_link(struct source *source, bool follow)
     return volume->target != NULL && strcmp(volume->target, path) != 0;
 }
 
-/* The path of a file that a header names, seen from where the header is. To be freed. */
-static char *path_of(const struct source *source, const char *name, struct fault *fault)
+char *volume_path_beside(const char *header, const char *name, struct fault *fault)
 {
-    const char *header = volume_header_path(source);
     size_t folder = name[0] == '/' ? 0 : volume_folder_length(header), length = strlen(name);
     char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
 
@@ -218,6 +216,11 @@ static char *path_of(const struct source *source, const char *name, struct fault
         memcpy(path + folder, name, length + 1);
     }
     return path;
+}
+
+static char *path_of(const struct source *source, const char *name, struct fault *fault)
+{
+    return volume_path_beside(volume_header_path(source), name, fault);
 }
 
 static bool refuse_file(const struct source *source, const char *name, const char *reason,
@@ -330,12 +333,16 @@ static size_t file_samples(const struct header *header)
     return header_samples(header) * (header->choice.count > 0 ? header->choice.count : 1);
 }
 
-static bool refuse_short(const struct source *source, struct fault *fault)
+static bool refuse_length(const struct source *source, const char *how, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "length: it ends before the last of %zu %s sample%s",
-                             file_samples(&source->header), sample_name(source->header.type),
-                             number_plural(file_samples(&source->header)));
+                             "length: it %s the last of %zu %s sample%s", how, file_samples(&source->header),
+                             sample_name(source->header.type), number_plural(file_samples(&source->header)));
+}
+
+static bool refuse_short(const struct source *source, struct fault *fault)
+{
+    return refuse_length(source, "ends before", fault);
 }
 
 static struct byte_stream *data_of(struct volume *volume)
@@ -348,17 +355,10 @@ static bool skip_line(struct byte_stream *stream, bool *skipped, struct fault *f
     char piece[BYTE_STREAM_PEEK];
     size_t got;
 
-    for (*skipped = false; !*skipped;) {
-        const char *end;
-        if (!byte_stream_peek(stream, piece, sizeof piece, &got, fault))
+    do {
+        if (!byte_stream_read_line(stream, piece, &got, skipped, fault))
             return false;
-        if (got == 0)
-            return true;
-        end = memchr(piece, '\n', got);
-        *skipped = end != NULL;
-        if (!byte_stream_read(stream, piece, *skipped ? (size_t)(end - piece) + 1 : got, &got, fault))
-            return false;
-    }
+    } while (!*skipped && got > 0);
     return true;
 }
 
@@ -550,10 +550,7 @@ static bool check_end(const struct source *source, struct byte_stream *stream, s
 
     if (!byte_stream_ends(stream, &ends, fault))
         return false;
-    return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "length: it goes on after the last of %zu %s sample%s",
-                                     file_samples(&source->header), sample_name(source->header.type),
-                                     number_plural(file_samples(&source->header)));
+    return ends || refuse_length(source, "goes on after", fault);
 }
 
 static bool next_file(struct source *source, struct fault *fault)

@@ -101,6 +101,9 @@ void volume_close(struct source *source);
 /* Whether any source reads its header or samples from the file at a path. */
 bool volume_reads(const struct source *source, const char *path);
 
+/* The path of a file that a header names, seen from where the header is. To be freed. */
+char *volume_path_beside(const char *header, const char *name, struct fault *fault);
+
 /* The length of a path's folder, with the slash. */
 size_t volume_folder_length(const char *path);
 

@@ -235,25 +235,12 @@ static bool cite_data(const struct sink *sink, bool compressed, char *text, size
            volume_sink_check_link(sink, text, text, fault);
 }
 
-/* The path of a file in the folder of a header. To be freed. */
-static char *path_beside(const char *header, const char *name, struct fault *fault)
-{
-    size_t folder = volume_folder_length(header), length = strlen(name);
-    char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
-
-    if (path != NULL) {
-        memcpy(path, header, folder);
-        memcpy(path + folder, name, length + 1);
-    }
-    return path;
-}
-
 bool volume_sink_check_link(const struct sink *sink, const char *name, const char *samples,
                             struct fault *fault)
 {
     const char *header = file_out_name(sink->file);
-    char *beside = path_beside(header, name, fault),
-         *full = beside == NULL ? NULL : path_beside(file_out_target(sink->file), samples, fault);
+    char *beside = volume_path_beside(header, name, fault),
+         *full = beside == NULL ? NULL : volume_path_beside(file_out_target(sink->file), samples, fault);
     struct stat taken, meant;
     bool fine = full != NULL;
 
@@ -291,7 +278,7 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
         return fault_raise_about(fault, STATUS_USAGE, path,
                                  "%s needs a regular file, since the samples go beside it",
                                  sink->format->name);
-    full = path_beside(path, name, fault);
+    full = volume_path_beside(path, name, fault);
     done = full != NULL && open_beside(sink, request->origin, full, fault);
     mem_free(full);
     state->bytes = 0;
