@@ -212,10 +212,10 @@ static bool open_gathering(struct gathering *gathering, uint64_t size, struct fa
     size_t count = peers_count(peers);
 
     gathering->sizes = mem_zeroed(count, 2 * sizeof *gathering->sizes, "what ranks bring", fault);
-    gathering->turn = gathering->sizes + count;
     if (!peers_agree(peers, gathering->sizes != NULL, fault) ||
         !peers->kind->list(peers->state, size, gathering->sizes, fault))
         return false;
+    gathering->turn = gathering->sizes + count;
     find_room(gathering);
     if (peers_lead(peers))
         gathering->buffer = mem_alloc((size_t)gathering->room, 1, "what other ranks bring", fault);
