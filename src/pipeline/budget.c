@@ -1,4 +1,8 @@
-/* Budgets: memory and devices, shared by pipelines that run at the same time. */
+/* Budgets: memory and devices, shared by pipelines that run at the same time.
+
+   Each pipeline has a thread of its own, which waits here until there is memory for its run. Claims are
+   served in the order in which they came, so that many small ones never keep a large one waiting for ever.
+   All threads wait for one condition, and whatever is returned wakes all of them. */
 #include "budget.h"
 
 void budget_open(struct budget *budget, uint64_t memory, size_t device_count)

@@ -1,4 +1,10 @@
-/* Ranks: what the processes of a pipeline settle between them before, between and after its steps. */
+/* Ranks: what the processes of a pipeline settle between them before, between and after its steps.
+
+   All ranks make these calls, in the same order. First they find out whether all see the same input: its
+   size, its first and last bytes, and its header, as rank 0 sees them. Then the split that rank 0 has chosen
+   counts. Its members form a team; the others are idle, and only agree with the team on how its work has
+   ended. Each member plans for itself. If members hold the grid together, a hash of the levels shows whether
+   all will compute the same ones, because each sends the others what their levels read. */
 #include "ranks.h"
 
 #include "base/checksum.h"

@@ -1,4 +1,10 @@
-/* Targets of a run: its output, and the states on the way that are written as well. */
+/* Targets of a run: its output, and the states on the way that are written as well.
+
+   A single process opens each file with its sink, and writes. Of several ranks, rank 0 alone opens them. The
+   others join its temporary file, and all write it; or, if samples come in turn, all write a spool, from
+   which rank 0 fills the sinks after the run (joint.c). While the ranks compute, a thread of rank 0 takes
+   room on the disk for these files. After the run all learn whether there was enough, and then each completes
+   what it wrote. */
 #include "targets.h"
 
 #include "base/mem.h"

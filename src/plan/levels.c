@@ -45,12 +45,6 @@ size_t levels_field_count(const struct levels *levels)
     return 2;
 }
 
-/* Beyond all planes there is nothing to wait for. */
-static size_t limited(const struct levels *levels, size_t planes)
-{
-    return planes < levels->planes ? planes : levels->planes;
-}
-
 /* The most steps of a stage that one level takes: more than one where a step is a single operation, and not
    every state is asked for. */
 static unsigned most_together(const struct levels *levels, size_t stage)
@@ -171,7 +165,7 @@ static size_t reach_of(const struct levels *levels, const struct levels_step *st
 
     if (reach > 0 && edge_has(step->step.ops[index].edge, EDGE_PERIODIC) && !levels->unrolled)
         return levels->planes;
-    return reach > levels->planes / steps ? levels->planes : limited(levels, reach * steps);
+    return reach > levels->planes / steps ? levels->planes : size_least(levels->planes, reach * steps);
 }
 
 /* A field that neither holds the level before nor what must be kept. */
@@ -203,7 +197,7 @@ unsigned levels_walk_field(const struct levels_walk *walk)
 static void note_readers(struct levels_walk *walk)
 {
     const struct level *level = &walk->level;
-    size_t behind = limited(walk->levels, level->lag + level->reach);
+    size_t behind = size_least(walk->levels->planes, level->lag + level->reach);
 
     walk->behind[level->from] = size_most(walk->behind[level->from], behind);
     walk->behind[level->to] = level->lag;
@@ -230,7 +224,8 @@ bool levels_walk_next(struct levels_walk *walk)
     level->behind = walk->at.step + level->steps;
     level->reach = reach_of(walk->levels, step, level->op, level->steps);
     level->ends_step = level->op + 1 == step->step.count;
-    level->lag = limited(walk->levels, size_most(level->lag + level->reach, walk->behind[level->to]));
+    level->lag =
+        size_least(walk->levels->planes, size_most(level->lag + level->reach, walk->behind[level->to]));
     note_readers(walk);
     walk->next_op = level->ends_step ? 0 : level->op + 1;
     if (level->ends_step) {

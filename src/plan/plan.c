@@ -56,8 +56,7 @@ static struct prediction_case case_of(const struct plan_request *request, const 
                                     .shape = &plan->shape,
                                     .steps = plan->steps,
                                     .step_count = plan->step_count,
-                                    .threads = request->threads,
-                                    .memory = request->memory,
+                                    .device = {.threads = request->threads, .memory = request->memory},
                                     .wisdom = request->wisdom};
 }
 

@@ -14,11 +14,6 @@ double prediction_planes(const struct job *job, const struct shape *shape)
     return (double)job->in.volumes * (double)planes;
 }
 
-static struct device_request device_of(const struct prediction_case *expected)
-{
-    return (struct device_request){.threads = expected->threads, .memory = expected->memory};
-}
-
 /* In all planes that the job is expected to compute. */
 static double all_samples(const struct prediction_case *expected)
 {
@@ -28,7 +23,6 @@ static double all_samples(const struct prediction_case *expected)
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
                                                const struct backend *backend)
 {
-    const struct device_request device = device_of(expected);
     const struct header *in = &expected->job->in, *out = &expected->job->out;
     double file_bytes = prediction_planes(expected->job, expected->shape) *
                         (double)(header_plane_bytes(in) + header_plane_bytes(out));
@@ -36,7 +30,7 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
 
     if (expected->step_count == 0)
         return (struct prediction_overhead){0.0, 0.0};
-    forecast = backend->predict(&device, &expected->steps[0].step.ops[0], expected->shape, true);
+    forecast = backend->predict(&expected->device, &expected->steps[0].step.ops[0], expected->shape, true);
     return (struct prediction_overhead){forecast.start, forecast.moving * file_bytes};
 }
 
@@ -57,10 +51,10 @@ static struct group group_of(const struct prediction_case *expected, const struc
 {
     struct group group = {.backend = backend, .index = index, .count = count};
 
-    wisdom_name_device(&group.alone, backend, index, expected->threads, 1);
+    wisdom_name_device(&group.alone, backend, index, expected->device.threads, 1);
     group.together = group.alone;
     if (count > 1)
-        wisdom_name_device(&group.together, backend, index, expected->threads, count);
+        wisdom_name_device(&group.together, backend, index, expected->device.threads, count);
     return group;
 }
 
@@ -92,7 +86,6 @@ static double handing_seconds(const struct prediction_case *expected, const stru
 static double step_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
                            bool single)
 {
-    const struct device_request device = device_of(expected);
     double samples = all_samples(expected), together = known_updates(expected, &group->together, op, single);
     double alone;
 
@@ -100,7 +93,7 @@ static double step_seconds(const struct prediction_case *expected, struct group 
         return samples / together;
     alone = known_updates(expected, &group->alone, op, single);
     if (alone == 0.0)
-        alone = group->backend->predict(&device, op, expected->shape, single).updates;
+        alone = group->backend->predict(&expected->device, op, expected->shape, single).updates;
     return samples / alone / (double)group->count + handing_seconds(expected, group, op);
 }
 
@@ -108,20 +101,18 @@ static double step_seconds(const struct prediction_case *expected, struct group 
 static double predict_conversion(const struct prediction_case *expected, const struct group *group,
                                  const struct stage *stage)
 {
-    const struct device_request device = device_of(expected);
     const struct op op = {
         .kind = OP_POINT, .work = expected->job->work, .tap_count = 1, .inner = stage->steps};
 
     if (stage->steps == 0)
         return 0.0;
     return all_samples(expected) / (double)group->count /
-           group->backend->predict(&device, &op, expected->shape, true).updates;
+           group->backend->predict(&expected->device, &op, expected->shape, true).updates;
 }
 
 /* Steps that are looked at are taken one by one, and their changes added up. */
 static double predict_stage(const struct prediction_case *expected, struct group *group, size_t index)
 {
-    const struct device_request device = device_of(expected);
     const struct stage *stage = &expected->job->stages[index];
     const struct step *step = &expected->steps[index].step;
     bool single = forms_is_single(stage, step);
@@ -137,7 +128,7 @@ static double predict_stage(const struct prediction_case *expected, struct group
     }
     if (checks > 0.0)
         seconds += checks * all_samples(expected) / (double)group->count /
-                   group->backend->predict(&device, &step->ops[0], expected->shape, true).changes;
+                   group->backend->predict(&expected->device, &step->ops[0], expected->shape, true).changes;
     return seconds;
 }
 

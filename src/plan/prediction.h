@@ -17,9 +17,8 @@ struct prediction_case {
     const struct shape *shape;
     const struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
-    unsigned threads;            /* 0: all */
-    uint64_t memory;             /* 0: no limit */
-    const struct wisdom *wisdom; /* NULL: none */
+    struct device_request device; /* but for its index */
+    const struct wisdom *wisdom;  /* NULL: none */
 };
 
 /* The start of a device, and the time in which samples move to it and back while levels are computed. */

@@ -1,5 +1,11 @@
 /* Routes: the passes that take planes from the source through spool files into the sink, one after another.
- */
+
+   A pass takes as many steps as its depth allows, and puts the planes into a spool file. The next pass may
+   overwrite that file while it reads it, since a plane is written only after it has been read. A pass that
+   goes around the grid reads the first planes once more at the end: it writes a second spool file, and a
+   source that cannot be read at any place is copied into the first one before. A survey counts the passes
+   without making them. Those in the middle of a stage are alike, and an even number of them is left out at
+   once. */
 #include "route.h"
 
 static bool is_spool(enum route_stop stop)

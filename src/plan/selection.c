@@ -1,4 +1,10 @@
-/* Selections: the device that a plan takes, or several of them, and why. */
+/* Selections: the device that a plan takes, or several of them, and why.
+
+   If no device is named, the CPU is compared with each other backend by predicted time. Looking for a GPU
+   costs its start, so that is done only if the start and the way of the samples there and back take less time
+   than the whole run on the CPU. Named devices are taken; of all devices of a kind, as many as are predicted
+   to be done first. A caller may start the named devices ahead, each by a thread of its own, while it reads
+   the input. */
 #include "selection.h"
 
 #include "base/machine.h"

@@ -1,4 +1,11 @@
-/* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
+/* Shares: the planes that each member of a team computes, and those beside them that it gets from other
+   members.
+
+   The planes are cut into ranges of about the same length, one for each member in order. Before a level, a
+   member gets the planes that the level reads beside its range. If ranges are short, these are several
+   members' planes, and what one of them sends is a parcel. Where an edge wraps, the grid is unrolled by the
+   halo, and planes come from its other end, which may be the member's own. Ranks need memory for parcels on
+   their way, which a schedule counts before there is any. */
 #include "shares.h"
 
 #include "base/mem.h"
