@@ -968,20 +968,12 @@ static bool check_link(const struct sink *sink, const char *samples, struct faul
            volume_sink_check_link(sink, compressed, samples, fault);
 }
 
-static bool begin_image(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    char name[IMAGE_NAME];
-
-    return sink->format->data_suffix == NULL ||
-           (volume_sink_name_data(sink, false, name, sizeof name, fault) && check_link(sink, name, fault) &&
-            volume_sink_detach(sink, request, name, fault));
-}
-
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct volume *origin = volume_sink_origin(sink, request);
     const struct datatype *datatype = datatype_of(&sink->header);
     struct raw_header raw = {.endian = sink->header.endian};
+    char name[IMAGE_NAME]; /* of the file of samples */
 
     if (datatype == NULL && sink->header.grid.channels > 1)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
@@ -991,7 +983,9 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return volume_sink_refuse_type(sink, fault);
     return (!sink->format->compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault)) &&
            put_header(sink, request, origin == NULL ? NULL : origin->parsed, &raw, datatype, fault) &&
-           begin_image(sink, request, fault);
+           (sink->format->data_suffix == NULL ||
+            (volume_sink_name_data(sink, false, name, sizeof name, fault) && check_link(sink, name, fault) &&
+             volume_sink_detach(sink, request, name, fault)));
 }
 
 #define NIFTI                                                                                                \

@@ -108,20 +108,13 @@ static bool take_line(struct text_header *fields, struct fault *fault)
                              "header: line %zu: neither a field nor a comment", fields->count);
 }
 
-/* Names of files follow at once. */
-static bool begins_list(const struct field *field)
-{
-    return field->name != NULL &&
-           text_header_is_one_of("data file,datafile", field->name, strlen(field->name)) &&
-           strncmp(field->value, "LIST", 4) == 0;
-}
-
 /* The header ends with an empty line, before a list of files, or where the file does. */
 static bool read_lines(struct source *source, bool *attached, struct fault *fault)
 {
     struct text_header *fields = fields_of(source);
     struct byte_stream *stream = ((struct volume *)source->state)->stream;
-    bool ended;
+    const struct field *last;
+    bool ended, lists; /* lists: names of files follow at once */
 
     *attached = false;
     do {
@@ -133,7 +126,11 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
         *attached = fields->count > 1 && fields->items[fields->count - 1].line[0] == '\0';
         if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
             return false;
-    } while (!*attached && !begins_list(&fields->items[fields->count - 1]));
+        last = &fields->items[fields->count - 1];
+        lists = last->name != NULL &&
+                text_header_is_one_of("data file,datafile", last->name, strlen(last->name)) &&
+                strncmp(last->value, "LIST", 4) == 0;
+    } while (!*attached && !lists);
     fields->behind = *attached;
     return true;
 }

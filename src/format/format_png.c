@@ -438,14 +438,6 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     return true;
 }
 
-static const struct png_notes *notes_of(const struct source *origin)
-{
-    if (origin == NULL || origin->format != &format_png)
-        return NULL;
-    const struct reader *reader = origin->state;
-    return &reader->notes;
-}
-
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct header *header = &sink->header;
@@ -453,7 +445,8 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     if (!check_writable(sink, fault))
         return false;
     struct png_encoder_picture picture = png_stack_picture(header, request);
-    picture.notes = notes_of(request->origin);
+    if (request->origin != NULL && request->origin->format == &format_png)
+        picture.notes = &((const struct reader *)request->origin->state)->notes;
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
         return false;
     sink->state = encoder;

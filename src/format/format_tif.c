@@ -293,16 +293,11 @@ static size_t width_of(const struct writer *writer)
     return writer->big ? 8 : 4;
 }
 
-static size_t type_size(unsigned type)
-{
-    return type == ASCII ? 1 : type == SHORT ? 2 : type == LONG ? 4 : 8;
-}
-
 /* One value stands in its entry; of several, where they stand, unless a short list fits. */
 static void add_entry(const struct writer *writer, struct text *text, enum tag tag, unsigned type,
                       uint64_t count, uint64_t value)
 {
-    size_t width = width_of(writer), size = type_size(type);
+    size_t width = width_of(writer), size = type == ASCII ? 1 : type == SHORT ? 2 : type == LONG ? 4 : 8;
     bool inside = count == 1 && size <= width;
 
     add(text, 2, tag);
@@ -381,11 +376,6 @@ static unsigned extra_channels(const struct writer *writer)
     return writer->stack.channels - (writer->stack.rgb ? 3 : 1);
 }
 
-static unsigned format_of(enum sample_type type)
-{
-    return !sample_is_integer(type) ? 3 : sample_min(type) < 0.0 ? 2 : 1;
-}
-
 static struct numbers bits_of(const struct writer *writer)
 {
     uint64_t bits = 8 * sample_size(writer->stack.type);
@@ -395,7 +385,8 @@ static struct numbers bits_of(const struct writer *writer)
 
 static struct numbers formats_of(const struct writer *writer)
 {
-    unsigned format = format_of(writer->stack.type);
+    enum sample_type type = writer->stack.type;
+    unsigned format = !sample_is_integer(type) ? 3 : sample_min(type) < 0.0 ? 2 : 1;
 
     return (struct numbers){writer->stack.channels, format, format};
 }
@@ -477,17 +468,6 @@ static void fill_up(struct text *text, size_t alignment)
         add(text, 1, 0);
 }
 
-static void add_header(const struct writer *writer, struct text *text)
-{
-    add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
-    add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
-    add(text, 2, writer->big ? 43 : 42);
-    if (writer->big) {
-        add(text, 2, 8);
-        add(text, 2, 0);
-    }
-}
-
 /* Pages as they are have their first directory before the samples, so that whoever reads in order
    knows them. */
 static void add_start(struct writer *writer, struct text *text)
@@ -496,7 +476,13 @@ static void add_start(struct writer *writer, struct text *text)
     bool described = stack->description != NULL;
     uint64_t directory;
 
-    add_header(writer, text);
+    for (int i = 0; i < 2; i++)
+        add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
+    add(text, 2, writer->big ? 43 : 42);
+    if (writer->big) {
+        add(text, 2, 8);
+        add(text, 2, 0);
+    }
     writer->link_at = text->size;
     add(text, width_of(writer), 0);
     add_shared(writer, text);
@@ -514,17 +500,10 @@ static void add_start(struct writer *writer, struct text *text)
     text->size = writer->samples_at;
 }
 
-/* Whether places in the file may need more than 32 bits. */
-static bool may_be_big(const struct writer *writer, size_t start_bytes)
-{
-    const struct stack *stack = &writer->stack;
-    double page = (double)(stack->level > 0 ? deflate_bound(writer->page_bytes) : writer->page_bytes);
-
-    return (page + DIRECTORY_MOST) * (double)stack->pages + (double)start_bytes > (double)UINT32_MAX;
-}
-
 static bool write_start(struct writer *writer, struct fault *fault)
 {
+    const struct stack *stack = &writer->stack;
+    uint64_t page = stack->level > 0 ? deflate_bound(writer->page_bytes) : writer->page_bytes;
     size_t most = BIG_HEADER_SIZE + 6 * (size_t)writer->stack.channels + writer->description_bytes +
                   2 * DIRECTORY_MOST + 4 * ALIGNMENT;
     struct text text = {mem_alloc(most, 1, "the header of a TIFF file", fault), 0, writer->stack.endian};
@@ -532,7 +511,8 @@ static bool write_start(struct writer *writer, struct fault *fault)
 
     if (text.bytes == NULL)
         return false;
-    writer->big = may_be_big(writer, most);
+    /* Places in the file may need more than 32 bits. */
+    writer->big = ((double)page + DIRECTORY_MOST) * (double)stack->pages + (double)most > (double)UINT32_MAX;
     add_start(writer, &text);
     writer->page_at = text.size;
     done = file_out_write(writer->file, text.bytes, text.size, fault);
@@ -707,14 +687,6 @@ static bool write_samples(struct sink *sink, const void *samples, size_t planes,
 
 /* ---- what comes after the samples ---- */
 
-/* Samples may have been written at their places, which files that get their names later allow. */
-static bool put_at(const struct writer *writer, uint64_t place, const struct text *text, struct fault *fault)
-{
-    if (file_out_is_renamed(writer->file))
-        return file_out_write_at(writer->file, place, text->bytes, text->size, fault);
-    return file_out_write(writer->file, text->bytes, text->size, fault);
-}
-
 /* The directories of all pages but the first, in pieces. */
 static bool write_directories(const struct writer *writer, unsigned char *bytes, struct fault *fault)
 {
@@ -728,7 +700,10 @@ static bool write_directories(const struct writer *writer, unsigned char *bytes,
         add_directory(writer, &text, false, writer->samples_at + page * writer->page_bytes,
                       writer->page_bytes, next);
         if (text.size + size > CHUNK || next == 0) {
-            if (!put_at(writer, place, &text, fault))
+            /* Samples may have been written at their places, which files that get their names later allow. */
+            if (!(file_out_is_renamed(writer->file)
+                      ? file_out_write_at(writer->file, place, text.bytes, text.size, fault)
+                      : file_out_write(writer->file, text.bytes, text.size, fault)))
                 return false;
             place += text.size;
             text.size = 0;

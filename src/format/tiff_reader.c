@@ -82,12 +82,6 @@ static void take_error(thandle_t handle, const char *module, const char *format,
                       line);
 }
 
-/* Private tags are no news: they are told with all others that are left out. */
-static bool is_about_unknown_tag(const char *format)
-{
-    return strncmp(format, "Unknown field with tag", 22) == 0;
-}
-
 static void take_warning(thandle_t handle, const char *module, const char *format, va_list arguments)
 {
     struct tiff_reader *reader = handle;
@@ -98,7 +92,8 @@ static void take_warning(thandle_t handle, const char *module, const char *forma
         return;
     print_message(format, arguments, line);
     diag_detail("%s: %s", file_in_name(reader->file), line);
-    if (reader->all.warning[0] == '\0' && !is_about_unknown_tag(format))
+    /* Private tags are no news: they are told with all others that are left out. */
+    if (reader->all.warning[0] == '\0' && strncmp(format, "Unknown field with tag", 22) != 0)
         snprintf(reader->all.warning, sizeof reader->all.warning, "page %llu: %.200s", page_number(reader),
                  line);
 }
@@ -767,22 +762,16 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     return true;
 }
 
-/* Smaller copies and masks are no planes. */
-static bool is_left_out(struct tiff_reader *reader)
-{
-    uint32_t kind = 0;
-
-    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
-    return (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0;
-}
-
 static bool take_page(struct tiff_reader *reader)
 {
     struct shape shape = read_shape(reader);
     enum sample_type type = SAMPLE_U8;
     uint64_t samples = 0;
+    uint32_t kind = 0;
 
-    if (is_left_out(reader)) {
+    /* Smaller copies and masks are no planes. */
+    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
+    if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0) {
         reader->all.left_out++;
         return true;
     }
