@@ -63,6 +63,12 @@ static double exponential(enum work_type work, double value)
     return work == WORK_F32 ? (double)arith_exp_f32((float)value) : arith_exp_f64(value);
 }
 
+/* exp(−s), and 0 where it would be denormal or nearly so. */
+static double decayed(enum work_type work, double s)
+{
+    return s > (work == WORK_F32 ? 80.0 : 700.0) ? 0.0 : exponential(work, -s);
+}
+
 static double tangent(enum work_type work, double value)
 {
     return work == WORK_F32 ? (double)arith_tanh_f32((float)value) : arith_tanh_f64(value);
@@ -669,7 +675,7 @@ static double face_sum(const struct lattice *lattice, const long at[3], const st
         const struct link *link = &relaxation->chain.links[i];
         double difference = minus(work, read_link(lattice, at, link), u);
         double q = times(work, difference, relaxation->inverse_scale);
-        double g = relaxation->flux == FLUX_PM1 ? exponential(work, -times(work, q, q))
+        double g = relaxation->flux == FLUX_PM1 ? decayed(work, times(work, q, q))
                                                 : over(work, 1.0, fused(work, q, q, 1.0));
         sum = extend(work, i, times(work, link->weight, g), difference, sum);
     }
@@ -717,7 +723,7 @@ static void relax_jointly(const struct lattice *channels, unsigned count, const 
             q = times(work, differences[c], relaxation->inverse_scale);
             s = extend(work, c, q, q, s);
         }
-        g = relaxation->flux == FLUX_PM1 ? exponential(work, -s) : over(work, 1.0, plus(work, s, 1.0));
+        g = relaxation->flux == FLUX_PM1 ? decayed(work, s) : over(work, 1.0, plus(work, s, 1.0));
         for (unsigned c = 0; c < count; c++)
             sums[c] = extend(work, i, times(work, link->weight, g), differences[c], sums[c]);
     }

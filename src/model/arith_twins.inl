@@ -57,18 +57,28 @@ ARITH_FN real twin(arith_scale)(real value, real shifted)
            twin(arith_value)((exponents - half) << constant(ARITH_FRACTION));
 }
 
+/* x − n·ln(2), for the whole number n nearest to x/ln(2). */
+ARITH_FN real twin(arith_exp_rest)(real x, real n)
+{
+    return twin(arith_fma)(n, -constant(ARITH_LN2_LOW), twin(arith_fma)(n, -constant(ARITH_LN2_HIGH), x));
+}
+
+/* 2^n, a normal number, or 0 for the power of 2 just below; shifted is n + WHOLE or n + SIGNED_WHOLE. */
+ARITH_FN real twin(arith_binade)(real shifted)
+{
+    return twin(arith_value)((twin(arith_bits)(shifted) + constant(ARITH_BIAS)) << constant(ARITH_FRACTION));
+}
+
 /* exp(x), denormal results included. Beyond the bounds the result is 0 or infinite all the same. */
 ARITH_FN real twin(arith_exp)(real x)
 {
     const real highest = constant(ARITH_EXP_HIGHEST), lowest = constant(ARITH_EXP_LOWEST);
-    real shifted, n, r;
+    real shifted, r;
 
     x = x > highest ? highest : x;
     x = x < lowest ? lowest : x;
     shifted = twin(arith_fma)(x, constant(ARITH_LOG2E), constant(ARITH_SIGNED_WHOLE));
-    n = shifted - constant(ARITH_SIGNED_WHOLE);
-    r = twin(arith_fma)(n, -constant(ARITH_LN2_HIGH), x);
-    r = twin(arith_fma)(n, -constant(ARITH_LN2_LOW), r);
+    r = twin(arith_exp_rest)(x, shifted - constant(ARITH_SIGNED_WHOLE));
     return twin(arith_scale)(number(1.0) + twin(arith_expm1_core)(r), shifted);
 }
 
@@ -78,18 +88,16 @@ ARITH_FN real twin(arith_tanh)(real x)
 {
     const real highest = constant(ARITH_TANH_HIGHEST);
     real twice = number(2.0) * twin(arith_magnitude)(x);
-    real shifted, n, r, power, e, sum, sum_low, inverse, quotient, rest;
+    real shifted, r, power, e, sum, sum_low, inverse, quotient, rest;
 
     twice = twice > highest ? highest : twice;
     shifted = twin(arith_fma)(twice, constant(ARITH_LOG2E), constant(ARITH_WHOLE));
-    n = shifted - constant(ARITH_WHOLE);
-    r = twin(arith_fma)(n, -constant(ARITH_LN2_HIGH), twice);
-    r = twin(arith_fma)(n, -constant(ARITH_LN2_LOW), r);
-    power = twin(arith_value)((twin(arith_bits)(shifted) + constant(ARITH_BIAS)) << constant(ARITH_FRACTION));
+    r = twin(arith_exp_rest)(twice, shifted - constant(ARITH_WHOLE));
+    power = twin(arith_binade)(shifted);
     e = twin(arith_fma)(power, twin(arith_expm1_core)(r), power - number(1.0));
     sum = e + number(2.0);
     sum_low = e > number(2.0) ? number(2.0) - (sum - e) : e - (sum - number(2.0));
-    inverse = number(1.0) / sum;
+    inverse = twin(arith_reciprocal)(sum);
     quotient = e * inverse;
     rest = twin(arith_fma)(-quotient, sum_low, twin(arith_fma)(-quotient, sum, e));
     return twin(arith_signed)(twin(arith_fma)(rest, inverse, quotient), x);
@@ -186,10 +194,18 @@ ARITH_FN real twin(arith_pow)(real x, real y)
     return twin(arith_power)(x, y, number(0.0));
 }
 
-/* The Perona–Malik fluxes of s = Σ q², one for several channels. */
+/* The Perona–Malik fluxes of s = Σ q², one for several channels. The first is exp(−s), and 0 beyond a bound,
+   up to which it is far from denormal, so that 2^n + 2^n·core is rounded as 1 + core is. Beyond, s becomes a
+   number of which 2^n comes out as 0: compilers would branch around all else if the result were chosen. */
 ARITH_FN real twin(arith_pm1_joint)(real s)
 {
-    return twin(arith_exp)(-s);
+    const real highest = constant(ARITH_PM1_HIGHEST), none = constant(ARITH_PM1_NONE);
+    real x = s > highest ? -none : -s;
+    real shifted = twin(arith_fma)(x, constant(ARITH_LOG2E), constant(ARITH_SIGNED_WHOLE));
+    real r = twin(arith_exp_rest)(x, shifted - constant(ARITH_SIGNED_WHOLE));
+    real power = twin(arith_binade)(shifted);
+
+    return twin(arith_fma)(power, twin(arith_expm1_core)(r), power);
 }
 
 ARITH_FN real twin(arith_pm2_joint)(real s)
