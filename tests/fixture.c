@@ -115,6 +115,19 @@ static double special_float(uint64_t *state)
     return choice < LENGTH(specials) ? specials[choice] : random_float(state);
 }
 
+/* Neighbours are often alike, or so far apart that nothing flows between them. */
+static double flat_float(uint64_t *state, enum sample_type type)
+{
+    static const double values[] = {-0.0, -0.0, -40.0, -40.0, -40.0, 0.0, 1.0};
+    const double huge = type == SAMPLE_F64 ? 0x1p600 : 0x1p80;
+    uint64_t choice = next_random(state) % 128;
+
+    return choice == 0   ? huge
+           : choice == 1 ? -huge
+           : choice < 8  ? random_float(state)
+                         : values[choice % LENGTH(values)];
+}
+
 void fill_samples(enum fill fill, enum sample_type type, void *samples, size_t count, uint64_t seed)
 {
     unsigned char *bytes = samples;
@@ -122,7 +135,9 @@ void fill_samples(enum fill fill, enum sample_type type, void *samples, size_t c
 
     for (size_t i = 0; i < count; i++, bytes += size) {
         uint64_t bits = next_random(&seed);
-        double value = fill == FILL_SPECIAL ? special_float(&seed) : random_float(&seed);
+        double value = fill == FILL_SPECIAL ? special_float(&seed)
+                       : fill == FILL_FLAT  ? flat_float(&seed, type)
+                                            : random_float(&seed);
         float narrow = (float)value;
         arith_half half = arith_store_f16_f64(value);
         memcpy(bytes,

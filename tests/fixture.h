@@ -44,6 +44,8 @@ int stage_radius(const struct stage *stage);
 
 enum fill {
     FILL_RANDOM, /* the whole range of an integer; −2 to 2, hardly any of it short, of a float */
+    FILL_FLAT,   /* few values of a float, zeros of both signs among them, and some whose squares are infinite
+                  */
     FILL_SPECIAL /* the same with NaNs, infinities, zeros of both signs, denormals and huge values strewn in
                   */
 };

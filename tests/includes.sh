@@ -19,8 +19,9 @@ $cuda/shared  : base model kernels
 $cuda/ladder  : base model kernels $cuda/shared
 $cuda/volumes : base model kernels $cuda/shared
 $cuda/pictures : base model kernels $cuda/shared
+$cuda/fluxes  : base model kernels $cuda/shared
 $cuda/sums    : base model kernels $cuda/shared
-$cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/sums
+$cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/fluxes $cuda/sums
 png           : base model
 format        : base model png
 plan          : base model peers kernels format

@@ -5,6 +5,7 @@
 #include <check.h>
 
 TCase *filters_case(void);
+TCase *fluxes_case(void);
 TCase *forms_case(void);
 TCase *conversions_case(void);
 TCase *sums_case(void);

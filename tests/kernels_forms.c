@@ -231,6 +231,8 @@ static void check_partial_fields(const char *stage_options, unsigned steps, unsi
 
 static const char *const stages_of_parts[] = {"-f heat",
                                               "-f heat --flux tanh --scale 1 -e nearest",
+                                              "-f heat --flux pm1 --scale 1 -e wrap",
+                                              "-f heat --flux pm2 --scale 1",
                                               "-f star:4 -e mirror",
                                               "-f gradient -e constant:2",
                                               "-f taps:lopsided.taps -e hold",
@@ -443,6 +445,7 @@ START_TEST(a_gpu_takes_what_was_measured_as_fastest)
                  {"-f heat", 300, 200, 150, "fused"},
                  {"-f star:4 -s 10", 256, 256, 64, "plane"},
                  {"-f star:4 -s 10", 1024, 64, 512, "fused"},
+                 {"-f heat --flux pm1 --scale 1 -s 10", 64, 40, 30, "plane"},
                  {"-f star:8", 200, 150, 100, "tile"}};
 
     for (const struct way *way = ways; way < ways + way_count; way++) {

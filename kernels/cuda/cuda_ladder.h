@@ -24,8 +24,9 @@ enum cuda_ops {
    is faster. */
 enum cuda_steps { CUDA_ONE_STEP, CUDA_ANY_STEPS, CUDA_SEVERAL_STEPS };
 
-/* An entry of the ladder: a rung and what it is tried for. A name may stand for two rungs, one for volumes
- * and one for pictures (fused); a rung may have two entries. */
+/* An entry of the ladder: a rung and what it is tried for. A name may stand for several rungs, as for
+ * those of volumes and of pictures (fused), and a rung may have several entries, even under several names
+ * (faces). */
 struct cuda_ladder_entry {
     const struct rung *name; /* of cuda_rungs */
     const struct cuda_rung *rung;

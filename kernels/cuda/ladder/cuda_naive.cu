@@ -6,8 +6,7 @@
  * compared with. Weights are kernel parameters, which lie in constant memory, or a list of taps that all
  * threads read. Costs: each tap is a load of its own; only the caches know that neighbours read the same
  * samples. Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words
- * through L1. Wins when: the grid is small, the op is bound by arithmetic (fluxes), or no other rung applies.
- */
+ * through L1. Wins when: the grid is small, or no other rung applies. */
 #include "cuda_each_sample.cuh"
 
 /* A sample with a tap outside the grid. */

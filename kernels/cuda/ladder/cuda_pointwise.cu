@@ -1,5 +1,5 @@
 /* Rung `naive` for ops that take a pixel at a time: unsharp, filters of points.def, alpha in and out of
- * colours, and fluxes whose channels share one conductivity.
+ * colours, and fluxes whose channels share one conductivity, where cuda_faces.cu does not serve them.
  *
  * Known as: elementwise (map) kernels.
  * Idea: a thread computes one sample; or, of channels that go together, all of a pixel, so that their
@@ -7,7 +7,7 @@
  * Adds: nothing.
  * Costs: nothing; of a flux, each tap is a load of its own.
  * Traffic per sample: 2 words, unsharp 3.
- * Wins when: always, as no other rung serves these ops. */
+ * Wins when: no other rung serves the op. */
 #include "cuda_each_sample.cuh"
 
 template <typename T>

@@ -1,0 +1,1082 @@
+/* Rungs `plane` of volumes and `strip` of pictures: nonlinear heat, one step, with each face between two
+ * samples computed once.
+ *
+ * Known as: flux sharing (each face of a finite volume once); register tiling, 2.5D blocking in registers.
+ * Idea: what costs is the conductivity of a face, c·g(q²), and it is the same from both sides: the difference
+ *   changes its sign alone.
+ * Adds: a thread keeps the faces ahead of its samples for those behind; samples go from memory to registers;
+ *   one test of all that a thread computes of a plane stands in for one in each division.
+ * Costs: registers; faces at the sides of a thread's rows are computed twice, and rows beside them are read
+ *   again, from the first-level cache.
+ * Traffic per sample: 2 words through memory.
+ * Wins when: the flux is pm1, pm2 or tanh: always.
+ *
+ * A thread owns a pack of columns in some rows. It computes the faces ahead of its samples in x, rows and
+ * planes, and those behind its first column and its first row. A face between rows serves the next row of the
+ * same thread; one between planes is kept as the product with which the next plane's chain begins.
+ *
+ * A warp walks along the planes of a volume, or down a picture, whose rows it takes by the handful. The next
+ * planes come while these are computed, and x neighbours by shuffles. Nothing is in shared memory, and no
+ * warp waits for another. What the edge rule gives is put in its place when samples come: the walk knows of
+ * no edge but that held samples stay.
+ *
+ * The reciprocal is the fast one, which is wrong beyond its range. The greatest magnitude of the samples of a
+ * step says whether that may be: then a thread computes its samples again at the end, one by one. */
+#include "kernels/cuda/shared/cuda_code.cuh"
+#include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
+
+/* What the compiler must know of a walk. Rows: of a volume's plane, or of a picture at a time, that a thread
+   owns. Joint: channels under one conductivity; 0 where each has its own. Relaxes: a single channel, more
+   than once, or reacts. Blocks: that a multiprocessor should hold. */
+template <typename Type, enum flux Flux_, bool Volume_, bool Relaxes_, int Joint_, int Rows_, int Warps_,
+          int Blocks_>
+struct faces_form {
+    using T = Type; static constexpr enum flux Flux = Flux_;
+    static constexpr bool Volume = Volume_, Relaxes = Relaxes_, Conducts = Flux != FLUX_TANH;
+    static constexpr int Joint = Joint_, Channels = Joint > 0 ? Joint : 1;
+    static constexpr int Rows = Rows_, Warps = Warps_, Blocks = Blocks_;
+    static constexpr int Threads = CUDA_WARP * Warps; static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Width = CUDA_WARP * Pack;
+    static constexpr int Lines = Volume ? Rows + 2 : Rows; /* that come together */
+    static constexpr int FirstOwn = Volume ? 1 : 0;        /* of them */
+    static constexpr int Planes = Volume ? 1 : Rows;       /* of a step */
+
+    /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
+    static __host__ __device__ constexpr int residents(int code){
+        return cuda_residents(code, Threads,
+                              code >= 100  ? Blocks / 2
+                              : code >= 90 ? Blocks
+                                           : Blocks - 1);}
+}
+;
+
+/* Magnitudes of samples, to be compared with a limit. Of doubles the upper half will do, by which a NaN is
+   beyond any; of floats a NaN is none. */
+template <typename T> struct faces_magnitude;
+template <> struct faces_magnitude<float> {
+    float greatest;
+
+    CUDA_INLINE void take(float value)
+    {
+        greatest = max(greatest, arith_magnitude_f32(value));
+    }
+    CUDA_INLINE void take(faces_magnitude other)
+    {
+        greatest = max(greatest, other.greatest);
+    }
+    CUDA_INLINE bool is_beyond(float limit) const
+    {
+        return greatest >= limit;
+    }
+};
+template <> struct faces_magnitude<double> {
+    unsigned greatest;
+
+    static CUDA_INLINE unsigned upper(double value)
+    {
+        return static_cast<unsigned>(arith_bits_f64(value) >> 32);
+    }
+    CUDA_INLINE void take(double value)
+    {
+        greatest = max(greatest, upper(value) & 0x7fffffffu);
+    }
+    CUDA_INLINE void take(faces_magnitude other)
+    {
+        greatest = max(greatest, other.greatest);
+    }
+    CUDA_INLINE bool is_beyond(double limit) const
+    {
+        return greatest >= upper(limit);
+    }
+};
+
+/* Where all magnitudes are below, differences are finite, and 1 + Σ q² of four channels has a normal
+   reciprocal. */
+static inline float faces_limit(float inverse_scale)
+{
+    const float by_scale = 0x1p60f / inverse_scale;
+
+    return by_scale < FLT_MAX / 4 ? by_scale : FLT_MAX / 4;
+}
+static inline double faces_limit(double inverse_scale)
+{
+    const double by_scale = 0x1p508 / inverse_scale;
+
+    return by_scale < DBL_MAX / 4 ? by_scale : DBL_MAX / 4;
+}
+
+/* So many bytes further. */
+template <typename T> CUDA_INLINE const T *faces_further(const T *base, unsigned bytes)
+{
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(base) + bytes);
+}
+template <typename T> CUDA_INLINE T *faces_further(T *base, unsigned bytes)
+{
+    return reinterpret_cast<T *>(reinterpret_cast<char *>(base) + bytes);
+}
+
+CUDA_INLINE float faces_reciprocal(float x)
+{
+    return arith_reciprocal_f32(x);
+}
+CUDA_INLINE double faces_reciprocal(double x)
+{
+    return arith_reciprocal_f64(x);
+}
+
+template <typename Form> struct faces_job {
+    using T = typename Form::T;
+
+    cuda_view<T> from, to;
+    T x, row, plane, centre; /* weights of faces, or taps, along each axis */
+    cuda_heat<T> heat;
+    T limit;
+    enum edge_rule rule;
+    const T *outside;
+    const cuda_tap<T> *taps;
+    int tap_count;
+    int first_channel, groups; /* groups of Form::Channels */
+    int first, end;            /* planes to compute */
+    int chunk;                 /* planes a warp computes */
+    unsigned tiles_x, tiles;   /* side by side, as wide as a warp; and all of a plane */
+    unsigned wide_tiles;       /* of these; behind them are those of the last columns, */
+    unsigned narrow_lanes;     /* with so many lanes side by side */
+};
+
+template <typename Form> struct faces_walk {
+    using T = typename Form::T;
+    static constexpr int Channels = Form::Channels, Rows = Form::Rows, Pack = Form::Pack;
+    static constexpr int Lines = Form::Lines, FirstOwn = Form::FirstOwn;
+    static constexpr bool Volume = Form::Volume, Conducts = Form::Conducts, Relaxes = Form::Relaxes;
+    static constexpr bool Guarded = Form::Flux == FLUX_PM2;
+    static constexpr unsigned Beside = 1u << 31;
+    using pixels = T[Channels][Pack];
+
+    /* What comes together: lines of each channel, and, for the lane at either side of the warp, the column
+       beside its rows. */
+    struct arrival {
+        T lines[Channels][Lines][Pack];
+        T beside[Channels][Rows];
+        faces_magnitude<T> magnitude;
+    };
+
+    /* The neighbours of a row. */
+    struct surroundings {
+        T wide[Channels][Pack + 2]; /* the row itself, with a column on either side */
+        pixels above, below;
+        pixels before, next; /* of a volume: in the planes; `before` where Relaxes alone */
+    };
+
+    const faces_job<Form> &job;
+    int lanes; /* side by side */
+    int channel;
+    int x, row; /* of this lane's first sample */
+    int begin, end;
+    int plane_before, plane_behind; /* what stands there for those outside the chunk, or −1 */
+    bool whole;                     /* all columns of the pack are of the grid */
+    bool is_first, is_last;         /* of the lanes side by side */
+    int beside_shift;               /* from the pack's first column to the one beside the tile, */
+    int behind_shift;               /* and to what stands for the one behind the grid's last */
+    bool looks_beside, behind_outside;
+    unsigned at[Lines]; /* of a volume: where lines begin in a plane, at this lane's pack */
+    unsigned outside;   /* a bit a line that is nowhere in the grid, and Beside */
+    unsigned wanted;    /* a bit a row that is stored */
+    unsigned held;      /* a bit a sample that keeps its value in every plane */
+
+    /* What a step leaves for the next: the first products of its chains, of a volume; of a picture the
+       conductivities of the faces above. And samples of the plane before, or the row above. */
+    T products[Channels][Rows][Pack];
+    T above_factors[Pack];
+    pixels above;
+    T before[Channels][Rows][Pack];
+    faces_magnitude<T> magnitude_before;
+
+    int wild_begin, wild_end; /* planes between which some are to be computed again */
+
+    /* ---- the place ---- */
+
+    CUDA_INLINE faces_walk(const faces_job<Form> &job_) : job(job_)
+    {
+        const unsigned lane = threadIdx.x % CUDA_WARP;
+        const unsigned warp = __shfl_sync(CUDA_ALL_LANES, threadIdx.x / CUDA_WARP, 0);
+        const unsigned number = Volume ? blockIdx.x : blockIdx.x * Form::Warps + warp;
+        const unsigned tile = number % job.tiles, rest = number / job.tiles;
+        const bool is_narrow = Volume && tile >= job.wide_tiles;
+        const unsigned tile_x = is_narrow ? job.tiles_x : tile % job.tiles_x;
+        const unsigned tile_row = is_narrow ? tile - job.wide_tiles : tile / job.tiles_x;
+        const unsigned across = is_narrow ? job.narrow_lanes : CUDA_WARP, down = CUDA_WARP / across;
+
+        lanes = static_cast<int>(across);
+        x = static_cast<int>(tile_x * Form::Width + lane % across * Pack);
+        row = Volume ? static_cast<int>(((tile_row * Form::Warps + warp) * down + lane / across) * Rows) : 0;
+        is_first = lane % across == 0;
+        is_last = lane % across == across - 1 && x + Pack <= job.from.nx;
+        place_chunk(rest);
+        place_columns();
+        place_lines();
+        see_rows();
+    }
+
+    CUDA_INLINE void place_chunk(unsigned rest)
+    {
+        const unsigned groups = static_cast<unsigned>(job.groups);
+        const int planes = static_cast<int>(job.from.planes);
+
+        channel = job.first_channel + static_cast<int>(rest % groups) * Channels;
+        begin = min(job.first + static_cast<int>(rest / groups) * job.chunk, job.end);
+        end = min(begin + job.chunk, job.end);
+        wild_begin = end;
+        wild_end = begin;
+        plane_before = cuda_near_index(job.rule, begin - 1, planes);
+        plane_behind = cuda_near_index(job.rule, end, planes);
+    }
+
+    CUDA_INLINE void place_columns()
+    {
+        const int nx = job.from.nx;
+        const int beside = cuda_near_index(job.rule, is_first ? x - 1 : x + Pack, nx);
+        const int behind = cuda_near_index(job.rule, nx, nx);
+
+        whole = x + Pack <= nx;
+        looks_beside = (is_first || is_last) && beside >= 0;
+        outside = (is_first || is_last) && beside < 0 ? Beside : 0;
+        behind_outside = behind < 0;
+        beside_shift = beside - x;
+        behind_shift = (behind_outside ? nx - 1 : behind) - x;
+    }
+
+    CUDA_INLINE void place_lines()
+    {
+        const int rows = job.from.rows;
+
+#pragma unroll
+        for (int l = 0; Volume && l < Lines; l++) {
+            const int source = cuda_near_index(job.rule, min(row + l - FirstOwn, rows), rows);
+            outside |= (source < 0 ? 1u : 0u) << l;
+            at[l] = (static_cast<unsigned>(max(source, 0)) * static_cast<unsigned>(job.from.pitch) +
+                     static_cast<unsigned>(x)) *
+                    static_cast<unsigned>(sizeof(T));
+        }
+    }
+
+    CUDA_INLINE void see_rows()
+    {
+        const int nx = job.from.nx, rows = job.from.rows;
+
+        wanted = 0;
+        held = 0;
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            const bool row_held = Volume && (row + r == 0 || row + r == rows - 1);
+            wanted |= (x < nx && (!Volume || row + r < rows) ? 1u : 0u) << r;
+#pragma unroll
+            for (int j = 0; j < Pack; j++)
+                held |= (row_held || x + j == 0 || x + j == nx - 1 ? 1u : 0u) << (r * Pack + j);
+        }
+    }
+
+    CUDA_INLINE T outside_of(int c) const
+    {
+        return job.outside == NULL ? T(0) : job.outside[channel + c];
+    }
+
+    /* Where this lane's pack of a line stands: from the plane of a volume, or the row of a picture. */
+    template <typename Sample> CUDA_INLINE Sample *here(Sample *plane, int l) const
+    {
+        if constexpr (Volume)
+            return faces_further(plane, at[l]);
+        else
+            return plane + x;
+    }
+
+    /* ---- arrival ---- */
+
+    /* A lane's pack of each line. Of columns behind the grid's last, only the next is ever looked at. */
+    template <typename Line> CUDA_INLINE void load_packs(arrival &arrived, int c, const Line &line) const
+    {
+        if (whole) {
+#pragma unroll
+            for (int l = 0; l < Lines; l++)
+                cuda_load_packs<Pack>(line(l), arrived.lines[c][l]);
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < Pack; j++) {
+            const int last = job.from.nx - 1 - x;
+            const int shift = j == last + 1 ? behind_shift : min(j, last);
+#pragma unroll
+            for (int l = 0; l < Lines; l++) {
+                const T value = line(l)[shift];
+                arrived.lines[c][l][j] = j == last + 1 && behind_outside ? outside_of(c) : value;
+            }
+        }
+    }
+
+    template <typename Line> CUDA_INLINE void load_beside(arrival &arrived, int c, const Line &line) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            T value = T(0);
+            if (looks_beside)
+                value = line(FirstOwn + r)[beside_shift];
+            arrived.beside[c][r] = value;
+        }
+    }
+
+    /* Lines, and columns beside the tile, that are nowhere in the grid. */
+    CUDA_INLINE void replace(arrival &arrived, unsigned lines) const
+    {
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            const T value = outside_of(c);
+#pragma unroll
+            for (int l = 0; l < Lines; l++) {
+                const bool all = (lines >> l & 1) != 0;
+#pragma unroll
+                for (int j = 0; j < Pack; j++)
+                    arrived.lines[c][l][j] = all ? value : arrived.lines[c][l][j];
+                if (l >= FirstOwn && l < FirstOwn + Rows && (all || (lines & Beside) != 0))
+                    arrived.beside[c][l - FirstOwn] = value;
+            }
+        }
+    }
+
+    /* The planes of a step, of which none outside the chunk is wanted but the nearest. */
+    CUDA_INLINE void load(arrival &arrived, int plane) const
+    {
+        unsigned lines = outside;
+        int sources[Form::Planes];
+
+#pragma unroll
+        for (int l = 0; l < Form::Planes; l++) {
+            const int source = plane + l < begin ? plane_before : plane + l >= end ? plane_behind : plane + l;
+            lines |= source >= 0 ? 0 : Volume ? ~Beside : 1u << l;
+            sources[l] = source >= 0 ? source : begin;
+        }
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            const auto line = [&](int l) {
+                return here(job.from.row(sources[Volume ? 0 : l], channel + c, 0), l);
+            };
+            load_packs(arrived, c, line);
+            load_beside(arrived, c, line);
+        }
+        if (lines != 0) {
+            cuda_keep_branch();
+            replace(arrived, lines);
+        }
+    }
+
+    CUDA_INLINE void measure(arrival &arrived) const
+    {
+        arrived.magnitude = {};
+        if constexpr (Guarded) {
+#pragma unroll
+            for (int c = 0; c < Channels; c++) {
+#pragma unroll
+                for (int l = 0; l < Lines; l++) {
+#pragma unroll
+                    for (int j = 0; j < Pack; j++)
+                        arrived.magnitude.take(arrived.lines[c][l][j]);
+                }
+#pragma unroll
+                for (int r = 0; r < Rows; r++)
+                    arrived.magnitude.take(arrived.beside[c][r]);
+            }
+        }
+    }
+
+    /* ---- a face ---- */
+
+    /* c·g of the face between two samples: what each channel has there. */
+    template <typename One, typename Other>
+    CUDA_INLINE T factor(const One &one, const Other &other, T weight) const
+    {
+        T s = T(0);
+
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            const T q = (one(c) - other(c)) * job.heat.inverse_scale;
+            if constexpr (Form::Joint == 0 && Form::Flux == FLUX_PM2)
+                return weight * faces_reciprocal(cuda_fma(q, q, T(1)));
+            s = c == 0 ? q * q : cuda_fma(q, q, s);
+        }
+        if constexpr (Form::Flux == FLUX_PM2)
+            return weight * faces_reciprocal(s + T(1));
+        else
+            return weight * cuda_pm1_joint(s);
+    }
+
+    /* ---- a row ---- */
+
+    CUDA_INLINE void surround(surroundings &around, const arrival &now, const arrival &next, int r) const
+    {
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            const T(&own)[Pack] = now.lines[c][FirstOwn + r];
+            T left = __shfl_up_sync(CUDA_ALL_LANES, own[Pack - 1], 1, lanes);
+            T right = __shfl_down_sync(CUDA_ALL_LANES, own[0], 1, lanes);
+            if (is_first)
+                left = now.beside[c][r];
+            if (is_last)
+                right = now.beside[c][r];
+            around.wide[c][0] = left;
+            around.wide[c][Pack + 1] = right;
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                around.wide[c][1 + j] = own[j];
+                if constexpr (Volume) {
+                    around.above[c][j] = now.lines[c][r][j];
+                    around.below[c][j] = now.lines[c][r + 2][j];
+                    around.next[c][j] = next.lines[c][r + 1][j];
+                    if constexpr (Relaxes)
+                        around.before[c][j] = before[c][r][j];
+                } else {
+                    around.above[c][j] = r == 0 ? above[c][j] : now.lines[c][r - 1][j];
+                    around.below[c][j] = r == Rows - 1 ? next.lines[c][0][j] : now.lines[c][r + 1][j];
+                }
+            }
+        }
+    }
+
+    CUDA_INLINE T weight_down() const
+    {
+        return Volume ? job.row : job.plane;
+    }
+
+    /* A relaxation by pm1 or pm2. Differences are taken towards the sample, as if they were nobody else's: of
+       0 the negative is another number. */
+    CUDA_INLINE void conduct(pixels &done, const surroundings &around, int r)
+    {
+        T x_factors[Pack + 1], below_factors[Pack], next_factors[Pack];
+
+#pragma unroll
+        for (int j = 0; j <= Pack; j++)
+            x_factors[j] = factor([&](int c) { return around.wide[c][j + 1]; },
+                                  [&](int c) { return around.wide[c][j]; }, job.x);
+#pragma unroll
+        for (int j = 0; j < Pack; j++) {
+            const auto own = [&](int c) { return around.wide[c][j + 1]; };
+            below_factors[j] = factor([&](int c) { return around.below[c][j]; }, own, weight_down());
+            if constexpr (Volume)
+                next_factors[j] = factor([&](int c) { return around.next[c][j]; }, own, job.plane);
+        }
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                const T u = around.wide[c][j + 1], up = around.above[c][j] - u;
+                T sum = Volume ? cuda_fma(above_factors[j], up, products[c][r][j]) : above_factors[j] * up;
+                sum = cuda_fma(x_factors[j], around.wide[c][j] - u, sum);
+                sum = cuda_fma(x_factors[j + 1], around.wide[c][j + 2] - u, sum);
+                sum = cuda_fma(below_factors[j], around.below[c][j] - u, sum);
+                if constexpr (Volume) {
+                    sum = cuda_fma(next_factors[j], around.next[c][j] - u, sum);
+                    products[c][r][j] = next_factors[j] * (u - around.next[c][j]);
+                }
+                done[c][j] = u + sum;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            above_factors[j] = below_factors[j];
+    }
+
+    /* A relaxation by tanh. */
+    CUDA_INLINE void curve(pixels &done, const surroundings &around, int r)
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++) {
+            const T u = around.wide[0][j + 1];
+            T sum = Volume ? cuda_fma(job.row, around.above[0][j], products[0][r][j])
+                           : job.plane * around.above[0][j];
+            sum = cuda_fma(job.x, around.wide[0][j], sum);
+            sum = cuda_fma(job.centre, u, sum);
+            sum = cuda_fma(job.x, around.wide[0][j + 2], sum);
+            sum = cuda_fma(weight_down(), around.below[0][j], sum);
+            if constexpr (Volume) {
+                sum = cuda_fma(job.plane, around.next[0][j], sum);
+                products[0][r][j] = job.plane * u;
+            }
+            done[0][j] = cuda_fma(job.heat.rate, cuda_tanh(sum * job.heat.inverse_scale), u);
+        }
+    }
+
+    /* What one more neighbour adds to a chain, which begins with a product. */
+    CUDA_INLINE T link(bool begins, T sum, T u, T neighbour, T weight) const
+    {
+        T value = neighbour;
+
+        if constexpr (Conducts) {
+            weight = factor([=](int) { return neighbour; }, [=](int) { return u; }, weight);
+            value = neighbour - u;
+        }
+        return begins ? weight * value : cuda_fma(weight, value, sum);
+    }
+
+    /* A relaxation of a sample whose neighbours are frozen: of all its faces, since its own value moves. */
+    CUDA_INLINE T relax(T u, const surroundings &around, int j) const
+    {
+        T sum = T(0);
+
+        if constexpr (Volume)
+            sum = link(true, sum, u, around.before[0][j], job.plane);
+        sum = link(!Volume, sum, u, around.above[0][j], weight_down());
+        sum = link(false, sum, u, around.wide[0][j], job.x);
+        if constexpr (!Conducts)
+            sum = link(false, sum, u, u, job.centre);
+        sum = link(false, sum, u, around.wide[0][j + 2], job.x);
+        sum = link(false, sum, u, around.below[0][j], weight_down());
+        if constexpr (Volume)
+            sum = link(false, sum, u, around.next[0][j], job.plane);
+        if constexpr (Conducts)
+            u = u + sum;
+        else
+            u = cuda_fma(job.heat.rate, cuda_tanh(sum * job.heat.inverse_scale), u);
+        return job.heat.reacts ? cuda_react(u, job.heat.reaction, job.heat.remainder) : u;
+    }
+
+    CUDA_INLINE void relax_all(pixels &own, const surroundings &around, faces_magnitude<T> &magnitude) const
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            own[0][j] = around.wide[0][j + 1];
+#pragma unroll 1
+        for (unsigned long long n = 0; n < job.heat.inner; n++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                own[0][j] = relax(own[0][j], around, j);
+                if constexpr (Guarded)
+                    magnitude.take(own[0][j]);
+            }
+        }
+    }
+
+    /* ---- departure ---- */
+
+    CUDA_INLINE bool is_held(int sample, int plane) const
+    {
+        return (held >> sample & 1) != 0 || plane == 0 || plane == static_cast<int>(job.from.planes) - 1;
+    }
+
+    CUDA_INLINE void store(pixels &done, const surroundings &around, int r, int plane) const
+    {
+        const bool is_wanted = (wanted >> r & 1) != 0 && (Volume || plane < end);
+
+        if (job.rule == EDGE_HOLD) {
+            cuda_keep_branch();
+#pragma unroll
+            for (int c = 0; c < Channels; c++) {
+#pragma unroll
+                for (int j = 0; j < Pack; j++)
+                    done[c][j] = is_held(r * Pack + j, plane) ? around.wide[c][j + 1] : done[c][j];
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < Channels; c++)
+            cuda_store_past(is_wanted, here(job.to.row(plane, channel + c, 0), FirstOwn + r), done[c]);
+    }
+
+    /* ---- samples one by one ---- */
+
+    CUDA_INLINE T read(int plane, int row_index, int column, int c) const
+    {
+        const int in_plane = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
+        const int in_row = cuda_near_index(job.rule, row_index, job.from.rows);
+        const int in_column = cuda_near_index(job.rule, column, job.from.nx);
+
+        if (in_plane < 0 || in_row < 0 || in_column < 0)
+            return outside_of(c);
+        return job.from.row(in_plane, channel + c, in_row)[in_column];
+    }
+
+    CUDA_INLINE void relax_one(T (&own)[Channels], int plane, int row_index, int column) const
+    {
+        T sums[Channels] = {};
+
+#pragma unroll 1
+        for (int k = 0; k < job.tap_count; k++) {
+            const cuda_tap<T> tap = job.taps[k];
+            T differences[Channels], q = T(0), s = T(0);
+#pragma unroll
+            for (int c = 0; c < Channels; c++) {
+                differences[c] = read(plane + tap.dplane, row_index + tap.drow, column + tap.dx, c) - own[c];
+                q = differences[c] * job.heat.inverse_scale;
+                s = c == 0 ? q * q : cuda_fma(q, q, s);
+            }
+            const T face = tap.weight * (Form::Joint == 0 ? cuda_pm2(q) : cuda_pm2_joint(s));
+#pragma unroll
+            for (int c = 0; c < Channels; c++)
+                sums[c] = k == 0 ? face * differences[c] : cuda_fma(face, differences[c], sums[c]);
+        }
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            own[c] = own[c] + sums[c];
+            if (Relaxes && job.heat.reacts)
+                own[c] = cuda_react(own[c], job.heat.reaction, job.heat.remainder);
+        }
+    }
+
+    CUDA_INLINE void take_one(int plane, int r, int j) const
+    {
+        const int row_index = Volume ? row + r : 0;
+        const bool stays = job.rule == EDGE_HOLD && is_held(r * Pack + j, plane);
+        T own[Channels];
+
+#pragma unroll
+        for (int c = 0; c < Channels; c++)
+            own[c] = read(plane, row_index, x + j, c);
+#pragma unroll 1
+        for (unsigned long long n = stays ? job.heat.inner : 0; n < job.heat.inner; n++)
+            relax_one(own, plane, row_index, x + j);
+#pragma unroll
+        for (int c = 0; c < Channels; c++)
+            job.to.row(plane, channel + c, row_index)[x + j] = own[c];
+    }
+
+    /* What is wild of this lane's samples, or of the columns beside them. */
+    CUDA_INLINE void take_one_by_one() const
+    {
+        const int begin_before = __shfl_up_sync(CUDA_ALL_LANES, wild_begin, 1, lanes);
+        const int begin_behind = __shfl_down_sync(CUDA_ALL_LANES, wild_begin, 1, lanes);
+        const int end_before = __shfl_up_sync(CUDA_ALL_LANES, wild_end, 1, lanes);
+        const int end_behind = __shfl_down_sync(CUDA_ALL_LANES, wild_end, 1, lanes);
+        const int first = min(wild_begin, min(begin_before, begin_behind));
+        const int last = min(max(wild_end, max(end_before, end_behind)), end);
+
+#pragma unroll 1
+        for (int plane = first; plane < last; plane++) {
+#pragma unroll 1
+            for (int sample = 0; sample < (Volume ? Rows : 1) * Pack; sample++) {
+                if ((wanted >> sample / Pack & 1) != 0 && x + sample % Pack < job.from.nx)
+                    take_one(plane, sample / Pack, sample % Pack);
+            }
+        }
+    }
+
+    /* ---- the walk ---- */
+
+    /* What a step finds of what came before it, of which `behind` is the last: of a volume the plane before,
+       of a picture the row above. `now` is the step's own. */
+    CUDA_INLINE void open(const arrival &behind, const arrival &now)
+    {
+        keep(behind);
+        magnitude_before = behind.magnitude;
+#pragma unroll
+        for (int j = 0; j < Pack; j++) {
+            if constexpr (!Volume && Conducts && !Relaxes)
+                above_factors[j] = factor([&](int c) { return behind.lines[c][Rows - 1][j]; },
+                                          [&](int c) { return now.lines[c][0][j]; }, job.plane);
+#pragma unroll
+            for (int r = 0; r < Rows && Volume && !Relaxes; r++)
+                open_products(behind, now, r, j);
+        }
+    }
+
+    CUDA_INLINE void open_products(const arrival &behind, const arrival &now, int r, int j)
+    {
+        T face = job.plane;
+
+        if constexpr (Conducts)
+            face = factor([&](int c) { return behind.lines[c][r + 1][j]; },
+                          [&](int c) { return now.lines[c][r + 1][j]; }, job.plane);
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+            const T there = behind.lines[c][r + 1][j];
+            products[c][r][j] = face * (Conducts ? there - now.lines[c][r + 1][j] : there);
+        }
+    }
+
+    CUDA_INLINE void keep(const arrival &now)
+    {
+#pragma unroll
+        for (int c = 0; c < Channels; c++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                if constexpr (!Volume)
+                    above[c][j] = now.lines[c][Rows - 1][j];
+#pragma unroll
+                for (int r = 0; r < Rows && Volume && Relaxes; r++)
+                    before[c][r][j] = now.lines[c][FirstOwn + r][j];
+            }
+        }
+    }
+
+    /* The faces above a thread's rows of a plane. */
+    CUDA_INLINE void open_rows(const arrival &now)
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            above_factors[j] = factor([&](int c) { return now.lines[c][0][j]; },
+                                      [&](int c) { return now.lines[c][1][j]; }, job.row);
+    }
+
+    /* `next` comes after `now`, while that is computed. */
+    CUDA_INLINE void step(const arrival &now, arrival &next, int plane)
+    {
+        faces_magnitude<T> magnitude = {};
+
+        if constexpr (Volume && Conducts && !Relaxes)
+            open_rows(now);
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            surroundings around;
+            pixels done;
+            surround(around, now, next, r);
+            if constexpr (Relaxes)
+                relax_all(done, around, magnitude);
+            else if constexpr (Conducts)
+                conduct(done, around, r);
+            else
+                curve(done, around, r);
+            store(done, around, r, Volume ? plane : plane + r);
+        }
+        keep(now);
+        measure(next);
+        magnitude.take(magnitude_before);
+        magnitude.take(now.magnitude);
+        magnitude.take(next.magnitude);
+        magnitude_before = now.magnitude;
+        if (Guarded && magnitude.is_beyond(job.limit)) {
+            wild_begin = min(wild_begin, plane);
+            wild_end = plane + Form::Planes;
+        }
+    }
+
+    CUDA_INLINE void run()
+    {
+        arrival now, next;
+
+        load(next, begin - Form::Planes);
+        load(now, begin);
+        measure(next);
+        measure(now);
+        open(next, now);
+#pragma unroll 1
+        for (int plane = begin; plane < end; plane += Form::Planes) {
+            load(next, plane + Form::Planes);
+            step(now, next, plane);
+            now = next;
+        }
+        if constexpr (Guarded)
+            take_one_by_one();
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
+    faces_kernel(const faces_job<Form> job)
+{
+    faces_walk<Form> walk(job);
+
+    if (walk.begin < walk.end && __any_sync(CUDA_ALL_LANES, walk.wanted != 0))
+        walk.run();
+}
+
+/* ---- the host ---- */
+
+/* The taps of a step with all its faces, of a volume and of a picture, whose rows are planes: places in the
+   box of 3×3×3. The one in the middle is that of the sample itself, which has no face. */
+static const int volume_taps[] = {4, 10, 12, 13, 14, 16, 22}, picture_taps[] = {4, 12, 13, 14, 22};
+
+/* Whether these are an op's taps, and those on both sides of a sample weigh the same. */
+template <size_t Count> static bool has_taps(const struct op *op, const int (&taps)[Count])
+{
+    const size_t absent = op->flux == FLUX_TANH ? Count : Count / 2;
+    size_t k = 0;
+
+    if (op->tap_count != (absent < Count ? Count - 1 : Count))
+        return false;
+    for (size_t i = 0; i < Count; i++) {
+        if (i == absent)
+            continue;
+        if (cuda_box_index(&op->taps[k]) != taps[i] ||
+            op->taps[k].weight != op->taps[op->tap_count - 1 - k].weight)
+            return false;
+        k++;
+    }
+    return true;
+}
+
+static bool is_volume(const struct op *op)
+{
+    return has_taps(op, volume_taps);
+}
+
+static bool is_picture(const struct op *op, const struct shape *shape)
+{
+    return shape->rows == 1 && has_taps(op, picture_taps);
+}
+
+static bool relaxes(const struct op *op)
+{
+    return op->inner > 1 || op->reacts;
+}
+
+/* ---- forms ---- */
+
+/* Rows of a thread, and blocks of a multiprocessor, as an H100 is fastest without spills. */
+template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexpr int separate_rows()
+{
+    if (!Volume)
+        return 4;
+    return sizeof(T) == sizeof(double) || Relaxes ? 2 : Flux == FLUX_TANH ? 4 : 3;
+}
+
+template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexpr int separate_blocks()
+{
+    if (sizeof(T) == sizeof(float))
+        return Relaxes && !Volume ? 3 : 4;
+    if (Flux == FLUX_PM1)
+        return Relaxes && Volume ? 2 : 3;
+    return Relaxes ? 3 : Volume ? 5 : 4;
+}
+
+template <typename T, enum flux Flux, bool Volume, bool Relaxes>
+using separate_form = faces_form<T, Flux, Volume, Relaxes, 0, separate_rows<T, Flux, Volume, Relaxes>(), 4,
+                                 separate_blocks<T, Flux, Volume, Relaxes>()>;
+
+template <typename T, enum flux Flux, bool Volume, int Joint>
+using joint_form = faces_form<T, Flux, Volume, false, Joint, 1, 4,
+                              Joint == 4 ? 2
+                              : Volume   ? 3
+                                         : 4>;
+
+/* Channels under one conductivity that a thread has registers for. */
+static constexpr size_t most_joint(bool volume)
+{
+    return volume ? 3 : 4;
+}
+
+template <typename T, enum flux Flux, bool Volume, typename Act>
+static auto choose_channels(const struct op *op, size_t channels, Act act)
+{
+    if constexpr (Flux != FLUX_TANH) {
+        if (op->joint > 0) {
+            switch (channels) {
+            case 1:
+                return act(joint_form<T, Flux, Volume, 1>());
+            case 2:
+                return act(joint_form<T, Flux, Volume, 2>());
+            case 3:
+                return act(joint_form<T, Flux, Volume, 3>());
+            default:
+                return act(joint_form<T, Flux, Volume, most_joint(Volume)>());
+            }
+        }
+    }
+    return relaxes(op) ? act(separate_form<T, Flux, Volume, true>())
+                       : act(separate_form<T, Flux, Volume, false>());
+}
+
+template <typename T, enum flux Flux, typename Act>
+static auto choose_grid(const struct op *op, size_t channels, Act act)
+{
+    return is_volume(op) ? choose_channels<T, Flux, true>(op, channels, act)
+                         : choose_channels<T, Flux, false>(op, channels, act);
+}
+
+/* Call act with the form that a group of so many channels needs. */
+template <typename T, typename Act> static auto choose(const struct op *op, size_t channels, Act act)
+{
+    switch (op->flux) {
+    case FLUX_PM1:
+        return choose_grid<T, FLUX_PM1>(op, channels, act);
+    case FLUX_PM2:
+        return choose_grid<T, FLUX_PM2>(op, channels, act);
+    default:
+        return choose_grid<T, FLUX_TANH>(op, channels, act);
+    }
+}
+
+/* ---- how a launch is cut ---- */
+
+/* Longer walks drift apart, and miss in the caches what they share; most of all those of few rows at a time.
+ */
+template <typename Form> static constexpr int most_planes()
+{
+    return Form::Volume ? 32 : Form::Rows == 1 ? 64 : 128;
+}
+
+/* Blocks of a plane of a volume; of a row of a picture, warps. */
+struct tiling {
+    long long tiles_x;       /* side by side, as wide as a warp */
+    long long tiles, narrow; /* all; and those of the last columns, which come last */
+    int narrow_lanes;        /* side by side in these */
+};
+
+template <typename Form> static struct tiling tile(long long nx, long long rows)
+{
+    const long long height = Form::Warps * Form::Rows, rest = nx % Form::Width;
+    struct tiling tiling = {};
+
+    tiling.narrow_lanes = CUDA_WARP;
+    if (!Form::Volume) {
+        tiling.tiles = tiling.tiles_x = cuda_ceil_divide(nx, Form::Width);
+        return tiling;
+    }
+    tiling.tiles_x = nx / Form::Width;
+    /* The column behind the last one has a place in a lane, too. */
+    while (tiling.narrow_lanes > 1 && tiling.narrow_lanes / 2 * Form::Pack > rest)
+        tiling.narrow_lanes /= 2;
+    if (rest > 0)
+        tiling.narrow = cuda_ceil_divide(rows, height * (CUDA_WARP / tiling.narrow_lanes));
+    tiling.tiles = tiling.tiles_x * cuda_ceil_divide(rows, height) + tiling.narrow;
+    return tiling;
+}
+
+/* Planes of a walk, where the device runs `residents` blocks at once and there are so many columns of tiles.
+ */
+template <typename Form> static long long chunk_of(long long planes, long long columns, long long residents)
+{
+    if (Form::Volume)
+        return cuda_march_chunk(planes, most_planes<Form>(), [=](long long length, long long chunks) {
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 1));
+        });
+    const long long rows =
+        cuda_strip_rows(columns, planes, Form::Rows, residents * Form::Warps, most_planes<Form>());
+    return cuda_ceil_divide(rows, Form::Rows) * Form::Rows;
+}
+
+template <typename Form> static long long blocks_of(long long planes, long long columns, long long chunk)
+{
+    const long long walks = columns * cuda_ceil_divide(planes, chunk);
+
+    return Form::Volume ? walks : cuda_ceil_divide(walks, Form::Warps);
+}
+
+/* ---- the rung ---- */
+
+/* Groups of channels that one launch computes: all where each channel is one. */
+static long long groups_of(const struct op *op)
+{
+    return op->joint > 0 ? 1 : static_cast<long long>(op->channels);
+}
+
+/* Each face serves two samples, but for relaxations after the first. */
+template <typename Form> static double operations(const struct op *op)
+{
+    return cuda_operations(op) - (Form::Conducts && !Form::Relaxes ? cuda_flux_operations(op) / 2 : 0);
+}
+
+template <typename Form> static void describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const struct shape *shape = asked->shape;
+    const long long planes = static_cast<long long>(shape->planes);
+    const long long columns =
+        tile<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).tiles *
+        groups_of(asked->op);
+    const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
+
+    *form = cuda_form();
+    form->tile_x = Form::Width;
+    form->tile_y = Form::Volume ? Form::Warps * Form::Rows : Form::Rows;
+    form->tile_z = Form::Volume ? 1 : 0;
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
+    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
+                                             : static_cast<int>(chunk_of<Form>(planes, columns, residents));
+    form->stride = 1;
+    form->steps = 1;
+    form->grid = dim3(cuda_blocks(blocks_of<Form>(planes, columns, form->coarsen)));
+    form->block = dim3(Form::Threads);
+    form->kernel = reinterpret_cast<const void *>(&faces_kernel<Form>);
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T);
+    form->operations_per_update = operations<Form>(asked->op);
+}
+
+template <typename T> static bool faces_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const struct op *op = asked->op;
+    const struct shape *shape = asked->shape;
+
+    if (op->kind != OP_HEAT || (op->flux != FLUX_PM1 && op->flux != FLUX_PM2 && op->flux != FLUX_TANH))
+        return cuda_refuse(asked->refusal, "only heat under pm1, pm2 or tanh");
+    if (asked->wish->steps > 1)
+        return cuda_refuse(asked->refusal, "it takes one step a pass");
+    if (!is_volume(op) && !is_picture(op, shape))
+        return cuda_refuse(asked->refusal, "the flux has no faces along some axis");
+    if (op_group_most(op) > most_joint(is_volume(op)))
+        return cuda_refuse(asked->refusal, "more than %zu channels have one conductivity",
+                           most_joint(is_volume(op)));
+    if (op->joint > 0 && relaxes(op))
+        return cuda_refuse(asked->refusal, "channels under one conductivity that relax more than once");
+    if (shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / work_size(op->work) ||
+        shape->planes > INT32_MAX / 2)
+        return cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    choose<T>(op, op_group(op, 0).count, [&](auto chosen) { describe<decltype(chosen)>(asked, form); });
+    return true;
+}
+
+/* The weight of the face, or tap, ahead along an axis. */
+static double weight_of(const struct op *op, int dx, int drow, int dplane)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if (tap->dx == dx && tap->drow == drow && tap->dplane == dplane)
+            return tap->weight;
+    }
+    return 0;
+}
+
+template <typename Form> static faces_job<Form> job_of(const struct cuda_job *from)
+{
+    using T = typename Form::T;
+    const struct op *op = from->op->op;
+    faces_job<Form> job = {};
+
+    job.from = *static_cast<const cuda_view<T> *>(from->from);
+    job.to = *static_cast<const cuda_view<T> *>(from->to);
+    job.x = static_cast<T>(weight_of(op, 1, 0, 0));
+    job.row = static_cast<T>(weight_of(op, 0, 1, 0));
+    job.plane = static_cast<T>(weight_of(op, 0, 0, 1));
+    job.centre = static_cast<T>(weight_of(op, 0, 0, 0));
+    job.heat = cuda_heat_of<T>(op);
+    job.limit = faces_limit(job.heat.inverse_scale);
+    job.rule = op->edge;
+    job.outside = static_cast<const T *>(from->op->outside);
+    job.taps = static_cast<const cuda_tap<T> *>(from->op->taps);
+    job.tap_count = static_cast<int>(op->tap_count);
+    job.first = static_cast<int>(from->planes.first);
+    job.end = static_cast<int>(from->planes.first + from->planes.count);
+    return job;
+}
+
+/* Groups from a channel on. */
+template <typename Form> static cudaError_t launch(const struct cuda_job *from, int first_channel, int groups)
+{
+    faces_job<Form> job = job_of<Form>(from);
+    const struct tiling tiling = tile<Form>(job.from.nx, job.from.rows);
+    const long long planes = job.end - job.first, columns = tiling.tiles * groups;
+    const int residents = from->form->resident_blocks;
+
+    if (planes == 0)
+        return cudaSuccess;
+    job.first_channel = first_channel;
+    job.groups = groups;
+    job.tiles_x = static_cast<unsigned>(tiling.tiles_x);
+    job.tiles = static_cast<unsigned>(tiling.tiles);
+    job.wide_tiles = static_cast<unsigned>(tiling.tiles - tiling.narrow);
+    job.narrow_lanes = static_cast<unsigned>(tiling.narrow_lanes);
+    job.chunk =
+        residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(blocks_of<Form>(planes, columns, job.chunk))),
+                       dim3(Form::Threads), 0, faces_kernel<Form>, job);
+}
+
+template <typename T> static cudaError_t faces_launch(const struct cuda_job *job)
+{
+    const struct op *op = job->op->op;
+    cudaError_t status = cudaSuccess;
+
+    for (size_t i = 0; i < (op->joint > 0 ? op_group_count(op) : 1) && status == cudaSuccess; i++) {
+        const struct range group = op_group(op, i);
+        status = choose<T>(op, group.count, [&](auto chosen) {
+            return launch<decltype(chosen)>(job, static_cast<int>(group.first),
+                                            static_cast<int>(groups_of(op)));
+        });
+    }
+    return status;
+}
+
+CUDA_RUNG(faces, false, true, true);
