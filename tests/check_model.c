@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "model/edge.h"
 #include "model/heat.h"
-#include "cli/option_table.h"
+#include "cli/option.h"
 #include "fixture.h"
 
 #include <check.h>

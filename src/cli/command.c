@@ -5,19 +5,17 @@
 #include "base/file_set.h"
 #include "base/glyph.h"
 #include "base/guard.h"
+#include "base/path.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "bench/bench.h"
 #include "bench/plot.h"
+#include "about.h"
 #include "batch.h"
 #include "command_line.h"
-#include "completions.h"
-#include "list.h"
 #include "mpi_options.h"
-#include "option_table.h"
 #include "options.h"
 #include "path_conflicts.h"
-#include "program.h"
 #include "run_one.h"
 
 #include <stdio.h>
@@ -130,24 +128,75 @@ static enum status answer(const struct options *options)
     if (options->action == ACTION_BENCH)
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
     if (options->action == ACTION_HELP)
-        option_print_help(stdout, options->program, options->peers != NULL);
+        about_help(stdout, options->program, options->peers != NULL);
     if (options->action == ACTION_COMPLETIONS)
-        completions_print(stdout, options->program, options->shell);
+        about_completions(stdout, options->program, options->shell);
     if (options->action == ACTION_VERSION)
         printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);
     if (options->action == ACTION_LIST)
-        (options->json ? list_print_json : list_print)(stdout);
+        about_lists(stdout, options->json);
     return STATUS_DONE;
 }
 
-/* Ranks are refused for pictures: one process is as fast. */
-static bool find_program(int argc, char **argv, const struct peers *peers, enum program *program,
-                         struct fault *fault)
+/* ---- which of the commands it is ---- */
+
+/* The value of a first argument --program=NAME or --program NAME; NULL without one. */
+static const char *asked_for(int argc, char **argv)
 {
-    return program_find(argc, argv, program, fault) &&
+    static const char option[] = "--program";
+    size_t length = sizeof option - 1;
+
+    if (argc < 2 || strncmp(argv[1], option, length) != 0)
+        return NULL;
+    if (argv[1][length] == '=')
+        return argv[1] + length + 1;
+    return argv[1][length] == '\0' && argc > 2 ? argv[2] : NULL;
+}
+
+/* The binary for several processes has "-mpi" behind its name. */
+static bool is_installed_name(const char *name, enum program program)
+{
+    const char *installed = program_installed_name(program);
+    size_t length = strlen(installed);
+
+    return strncmp(name, installed, length) == 0 &&
+           (name[length] == '\0' || strcmp(name + length, "-mpi") == 0);
+}
+
+/* What --program asks for, or else the name that the binary was called by: a name that it is installed under,
+   or any with imgheat or voxfilt in it. */
+static bool find_program(int argc, char **argv, enum program *program, struct fault *fault)
+{
+    static const enum program programs[] = {PROGRAM_IMGHEAT, PROGRAM_VOXFILT};
+    const char *asked = asked_for(argc, argv), *name = path_base_name(argc > 0 ? argv[0] : "");
+
+    for (size_t i = 0; i < 2; i++) {
+        *program = programs[i];
+        if (asked != NULL ? strcmp(asked, program_name(*program)) == 0 : is_installed_name(name, *program))
+            return true;
+    }
+    for (size_t i = 0; asked == NULL && i < 2; i++) {
+        *program = programs[i];
+        if (strstr(name, program_name(*program)) != NULL)
+            return true;
+    }
+    if (asked != NULL)
+        return fault_raise(fault, STATUS_USAGE, "--program: %s: expected voxfilt or imgheat", asked);
+    return fault_raise_about(fault, STATUS_USAGE, name,
+                             "this name selects neither voxfilt nor imgheat "
+                             "(give --program=voxfilt or --program=imgheat as the first argument)");
+}
+
+/* Ranks are refused for pictures: one process is as fast. */
+static bool settle_program(int argc, char **argv, const struct peers *peers, enum program *program,
+                           struct fault *fault)
+{
+    return find_program(argc, argv, program, fault) &&
            (peers == NULL || *program == PROGRAM_VOXFILT ||
             fault_raise(fault, STATUS_USAGE, "imgheat: ranks filter volumes; run imgheat for each picture"));
 }
+
+/* ---- the command ---- */
 
 /* Ranks take each step together, or end together. */
 static enum status run_command(int argc, char **argv, struct peers *peers)
@@ -159,7 +208,7 @@ static enum status run_command(int argc, char **argv, struct peers *peers)
     enum status status;
     bool found = peers_agree(peers, mpi_options_silence_others(peers, &fault), &fault) &&
                  mpi_options_check_build(peers, &fault) &&
-                 peers_agree(peers, find_program(argc, argv, peers, &program, &fault), &fault);
+                 peers_agree(peers, settle_program(argc, argv, peers, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
     if (!found || !mpi_options_check_words(peers, argc, argv, &fault))

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
-#include "option_table.h"
+#include "option.h"
 
 #include <getopt.h>
 #include <string.h>

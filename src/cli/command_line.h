@@ -4,7 +4,6 @@
 
 #include "base/diag.h"
 #include "options.h"
-#include "program.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,6 @@
 #include "base/diag.h"
 #include "peers/peers.h"
 #include "options.h"
-#include "program.h"
 
 #include <stdbool.h>
 

@@ -1,14 +1,139 @@
-/* Options one by one: values that take more work than to be stored. */
+/* The options: a row for each, from which parsing, help, completions and refusals follow, and the functions
+   that rows call for values that take more work than to be stored. */
 #include "option.h"
 
+#include "base/deflate.h"
 #include "base/number.h"
+#include "base/progress.h"
 #include "base/suggest.h"
+#include "base/thread.h"
 #include "model/limits.h"
 #include "format/pattern.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define VOXFILT PROGRAM_VOXFILT
+#define IMGHEAT PROGRAM_IMGHEAT
+#define BOTH    (PROGRAM_VOXFILT | PROGRAM_IMGHEAT)
+
+/* The words of options that take one of a few. Sample types, edge rules, fluxes and formats have lists of
+   their own. The first word is the default, if there is one. */
+static const struct choice endian_choices[] = {
+    [ENDIAN_LITTLE] = {"little", "", "intel le lsb"},
+    [ENDIAN_BIG] = {"big", "", "be msb network"},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice flux_channels_choices[] = {
+    [FLUX_CHANNELS_JOINT] = {"joint", "", ""},
+    [FLUX_CHANNELS_SEPARATE] = {"separate", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice alpha_mode_choices[] = {
+    [ALPHA_PREMULTIPLY] = {"premultiply", "", "associated"},
+    [ALPHA_SEPARATE] = {"separate", "", "straight unassociated"},
+    {NULL, NULL, NULL},
+};
+
+/* What there may be of a device; the plan knows what there is. */
+static const struct choice device_choices[] = {
+    {"auto", "", ""},
+    {"cpu", "", ""},
+    {"cuda", "[:N,...|:all]", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice report_choices[] = {
+    [NOTATION_TEXT] = {"text", "[:FILE]", ""},
+    [NOTATION_JSON] = {"json", "[:FILE]", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice notation_choices[] = {
+    [NOTATION_TEXT] = {"text", "", ""},
+    [NOTATION_JSON] = {"json", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice shell_choices[] = {
+    [SHELL_BASH] = {"bash", "", ""},
+    [SHELL_ZSH] = {"zsh", "", ""},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice progress_choices[] = {
+    [PROGRESS_AUTO] = {"auto", "", ""},
+    [PROGRESS_ALWAYS] = {"always", "", "on yes"},
+    [PROGRESS_NEVER] = {"never", "", "no none off"},
+    {NULL, NULL, NULL},
+};
+
+static const struct choice program_choices[] = {
+    {"voxfilt", "", ""},
+    {"imgheat", "", ""},
+    {NULL, NULL, NULL},
+};
+
+/* Kinds. */
+#define ANY                   UINT64_MAX
+#define FLAG                  .kind = OPTION_FLAG
+#define COUNT(from, to)       .kind = OPTION_COUNT, .least = from, .most = to
+#define BYTES(from)           .kind = OPTION_BYTES, .least = from
+#define NUMBER                NUMBER_FROM(-INFINITY)
+#define NUMBER_FROM(from)     .kind = OPTION_NUMBER, .bound = from
+#define NUMBER_ABOVE(limit)   .kind = OPTION_NUMBER, .bound = limit, .beyond = true
+#define WORD(words)           .kind = OPTION_WORD, .choices = words
+#define FORMAT(words)         .kind = OPTION_FORMAT, .choices = words
+#define NAME(words)           .kind = OPTION_NAME, .choices = words
+#define FILE_NAME             .kind = OPTION_NAME, .once = true
+#define ACTION(what, words)   .kind = OPTION_ACTION, .action = what, .choices = words
+#define CALL(function, words) .kind = OPTION_CALL, .call = function, .choices = words
+#define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
+#define REGION(parser)        CALL_ONCE(option_region), .parse_region = parser
+
+/* Places. */
+#define AT(type, member)           .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+#define IN(member)                 AT(struct options, member)
+#define IN_AND(member, has)        IN(member), .has_at = offsetof(struct options, has)
+#define OF_STAGE(constant, member) .stage = STAGE_##constant, AT(struct stage_request, member)
+
+const struct option_row option_table[OPTIONS] = {
+#define OPTION(letter_, name_, argument_, programs_, help_, ...)                                             \
+    {.letter = letter_,                                                                                      \
+     .name = name_,                                                                                          \
+     .argument = argument_,                                                                                  \
+     .programs = programs_,                                                                                  \
+     .help = help_,                                                                                          \
+     __VA_ARGS__},
+#include "options.def"
+};
+
+bool option_argument_is_optional(const struct option_row *row)
+{
+    return row->argument != NULL && row->argument[0] == '[';
+}
+
+const char *option_expected(const struct option_row *row, char *text, size_t size)
+{
+    unsigned long long least = row->least, most = row->most;
+
+    if (row->kind == OPTION_BYTES)
+        snprintf(text, size, "a count of bytes%s", least > 0 ? " above 0, with K, M, G or T" : "");
+    else if (row->kind == OPTION_NUMBER)
+        snprintf(text, size, row->beyond ? "a number above %g" : "%g or more", row->bound);
+    else if (row->kind != OPTION_COUNT)
+        choice_expected(row->choices, text, size);
+    else if (row->most == ANY)
+        snprintf(text, size, "a whole number%s", least > 0 ? " above 0" : "");
+    else
+        snprintf(text, size, "%s%llu to %llu", least > 0 ? "a whole number from " : "", least, most);
+    return text;
+}
+
+/* ---- values ---- */
 
 bool option_refuse(struct parsing *parsing, const char *value, const char *expected)
 {

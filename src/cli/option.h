@@ -1,5 +1,4 @@
-/* Options one by one: what the table says of each, how far a command line has been parsed, and values that
-   take more work than to be stored. */
+/* The options one by one: what their table says of each, and how far a command line has been parsed. */
 #ifndef OPTION_H
 #define OPTION_H
 
@@ -60,6 +59,14 @@ struct option_row {
     size_t has_at;   /* of the member that says that it is given; 0: none */
     unsigned stage;  /* of enum stage_option; 0: it is of no stage */
 };
+
+extern const struct option_row option_table[OPTIONS];
+
+/* Whether the argument may be left out; else it stands behind "=". */
+bool option_argument_is_optional(const struct option_row *row);
+
+/* What a value must be, as a refusal says it. Returns text. */
+const char *option_expected(const struct option_row *row, char *text, size_t size);
 
 struct parsing {
     struct options *options;

@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+const char *program_name(enum program program)
+{
+    return program == PROGRAM_VOXFILT ? "voxfilt" : "imgheat";
+}
+
+const char *program_installed_name(enum program program)
+{
+    return program == PROGRAM_VOXFILT ? VOXFILT_COMMAND : IMGHEAT_COMMAND;
+}
+
 /* getopt puts operands last. */
 static bool keep_words(struct options *options, int argc, char **argv, struct fault *fault)
 {

@@ -9,10 +9,16 @@
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "run/run.h"
-#include "program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The commands that one binary is; a row of the options says which of them have it. */
+enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
+
+/* The name of a command, and the one that it is installed under. */
+const char *program_name(enum program program);
+const char *program_installed_name(enum program program);
 
 enum action {
     ACTION_RUN,

@@ -10,7 +10,6 @@
 #include "notes.h"
 #include "phrase.h"
 #include "record.h"
-#include "report_json.h"
 
 #include <math.h>
 #include <stdlib.h>

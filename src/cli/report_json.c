@@ -1,5 +1,5 @@
 /* Plans and reports of runs as JSON. */
-#include "report_json.h"
+#include "report.h"
 
 #include "base/json.h"
 #include "phrase.h"

@@ -12,7 +12,6 @@
 #include "path_conflicts.h"
 #include "preview.h"
 #include "report.h"
-#include "report_json.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #define FUZZ_H
 
 #include "base/diag.h"
-#include "cli/program.h"
+#include "cli/options.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "mutation.h"
 
 #include "model/filter.h"
-#include "cli/option_table.h"
+#include "cli/option.h"
 
 #include <stdio.h>
 #include <string.h>
