@@ -102,7 +102,7 @@ static void change_words(struct mutation *mutation)
     mutate_words(mutation, fuzz_line_length(mutation->bytes, mutation->size));
 }
 
-static const struct target {
+static const struct fuzz_target {
     const char *name;
     void (*run)(const uint8_t *bytes, size_t size);
     void (*mutate)(struct mutation *mutation);
@@ -113,7 +113,7 @@ static const struct target {
     {"run", fuzz_run, mutate_run},
 };
 
-static const struct target *target;
+static const struct fuzz_target *target;
 
 /* Where the paths that libFuzzer is given begin, and where targets have their files. */
 static int home, shelf;
