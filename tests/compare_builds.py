@@ -1,14 +1,17 @@
 """Random jobs run by two builds: the same status, messages and samples, or a line that says where they differ.
 
-Usage: compare_builds.py BEFORE AFTER [--jobs N] [--seed S] [--device NAME] [--explain] [--samples]
+Usage: compare_builds.py BEFORE AFTER [--jobs N] [--seed S] [--device NAME] [--ranks N] [--explain] [--samples]
 
 BEFORE and AFTER are directories with voxfilt and imgheat. Samples are random, with some NaNs and infinities. Job K of
-a seed is always the same job, so that a difference can be run again: --only K.
+a seed is always the same job, so that a difference can be run again: --only K. With --ranks, voxfilt-mpi runs every
+volume on 1 to N ranks. They find wisdom of a link so fast that even small volumes are divided.
 """
 import argparse
 import os
 import random
 import re
+import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -89,6 +92,20 @@ def random_samples(pick, letter, count):
     return pick.randbytes(count * struct.calcsize(letter))
 
 
+def outputs(pick, formats):
+    options = []
+    if pick.random() < 0.3 * formats:
+        options += ["--out-format", pick.choice(["nii", "nii.gz", "nrrd", "mha", "npy", "tif", "raw.gz", "mhd"])]
+    if pick.random() < 0.3:
+        options += pick.choice([
+            ["--planes", "1:4"], ["--planes", "2:"], ["--crop", "1:9,0:3"], ["--crop", ":2"], ["--slice", "y=1"],
+            ["--part", "1/3"], ["--part", "2/2"], ["--piece", "2/3"],
+        ])
+    if pick.random() < 0.15:
+        options += ["--tee", f"{pick.randint(0, 2)}:STATE"]
+    return options
+
+
 def volume_job(pick, folder):
     flat = pick.random() < 0.3
     extents = [pick.choice(EXTENTS) for _ in range(2 if flat else 3)]
@@ -111,7 +128,8 @@ def volume_job(pick, folder):
         options += ["--out-range", "auto"]
     if pick.random() < 0.1:
         options += ["--out-endian", "big"]
-    return "voxfilt", path, options + common(pick) + stages(pick, flat)
+    options += common(pick) + stages(pick, flat)
+    return "voxfilt", path, options + outputs(pick, 1 if channels == 1 else 0.7)
 
 
 def picture(pick, width, height, colour, depth):
@@ -142,17 +160,48 @@ def picture_job(pick, folder):
     return "imgheat", path, options + common(pick) + stages(pick, True)
 
 
-def run(build, program, path, options, out):
-    if os.path.exists(out):
-        os.unlink(out)
+def give_link(folder, version, ranks):
+    """Wisdom of a link that costs nothing."""
+    node = socket.gethostname()
+    lines = [f"voxfilt wisdom 3 of {version}"]
+    for count in range(2, ranks + 1):
+        name = f"link of {count} ranks, {count} on {node}"
+        lines += [f"{name}\t{rate}\tlink\t0\t0\t0\t0\t0\t1e15" for rate in ("bytes a second", "messages a second")]
+    os.makedirs(os.path.join(folder, "voxfilt"))
+    with open(os.path.join(folder, "voxfilt", "wisdom"), "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+# What tests/rankbook.sh asks of Open MPI.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0", "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,vader", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+def command(build, program, ranks):
+    if ranks == 0:
+        return [os.path.join(build, program)]
+    return [os.environ.get("MPIRUN", "mpirun"), "-n", str(ranks), os.path.join(build, program + "-mpi")]
+
+
+def run(words, path, options, out):
+    """The status, what was said, and all files that were written."""
+    shutil.rmtree(out, ignore_errors=True)
+    os.mkdir(out)
+    options = [option.replace("STATE", os.path.join(out, "state")) for option in options]
     done = subprocess.run(
-        [os.path.join(build, program), *options, "-i", path, "-o", out],
+        [*words, *options, "-i", path, "-o", os.path.join(out, "made")],
         stdin=subprocess.DEVNULL, capture_output=True, check=False)
     told = re.sub(rb"\d+(\.\d+)? ?m?s\b", b"", done.stderr)
-    if not os.path.exists(out):
-        return done.returncode, done.stdout, told, None
-    with open(out, "rb") as file:
-        return done.returncode, done.stdout, told, file.read()
+    if len(words) > 1:  # what the launcher says of a failure names processes and programs
+        told = b"".join(line for line in told.splitlines(True) if line.startswith(b"voxfilt-mpi: "))
+    files = {}
+    for name in sorted(os.listdir(out)):
+        with open(os.path.join(out, name), "rb") as file:
+            files[name] = file.read()
+    return done.returncode, done.stdout, told, files
 
 
 def main():
@@ -162,29 +211,40 @@ def main():
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device")
+    parser.add_argument("--ranks", type=int, default=0, help="run volumes on 1 to N ranks")
     parser.add_argument("--explain", action="store_true", help="compare plans, too")
     parser.add_argument("--samples", action="store_true", help="compare status and output alone")
     parser.add_argument("--only", type=int, help="run job K alone and print it")
     asked = parser.parse_args()
-    differ = refused = 0
+    differ = refused = divided = 0
     with tempfile.TemporaryDirectory() as folder:
+        if asked.ranks > 0:
+            version = subprocess.run([os.path.join(asked.after, "voxfilt"), "--version"], capture_output=True, check=True)
+            give_link(folder, version.stdout.split()[2].decode(), asked.ranks)
+            os.environ.update(OPEN_MPI, XDG_CACHE_HOME=folder)
         for number in [asked.only] if asked.only is not None else range(asked.jobs):
             pick = random.Random(f"{asked.seed}/{number}")
-            program, path, options = (picture_job if pick.random() < 0.35 else volume_job)(pick, folder)
+            picture = pick.random() < 0.35
+            program, path, options = (picture_job if picture and asked.ranks == 0 else volume_job)(pick, folder)
+            ranks = pick.randint(1, asked.ranks) if asked.ranks > 0 else 0
             if asked.device:
                 options = ["-D", asked.device, *options]
             if asked.only is not None:
-                print(program, *options)
+                print(*command("", program, ranks), *options)
             out = os.path.join(folder, "out")
             ways = [options] + ([[*options, "--explain"]] if asked.explain else [])
-            results = [[run(build, program, path, way, out) for way in ways] for build in (asked.before, asked.after)]
+            results = [
+                [run(command(build, program, ranks), path, way, out) for way in ways]
+                for build in (asked.before, asked.after)]
             refused += results[0][0][0] not in (0, 7)
+            divided += ranks > 1 and b"alone" not in results[0][0][2] and results[0][0][0] in (0, 7)
             if asked.samples:
-                results = [[(status, output) for status, _, _, output in each] for each in results]
+                results = [[(status, files) for status, _, _, files in each] for each in results]
             if results[0] != results[1]:
                 differ += 1
-                print(f"job {number} differs: {program} {' '.join(options)}")
-    print(f"seed {asked.seed}: {asked.jobs} jobs, {refused} refused, {differ} differ")
+                print(f"job {number} differs: {' '.join(command('', program, ranks))} {' '.join(options)}", flush=True)
+    shared = f", {divided} divided among ranks" if asked.ranks > 0 else ""
+    print(f"seed {asked.seed}: {asked.jobs} jobs, {refused} refused{shared}, {differ} differ")
     sys.exit(differ > 0)
 
 
