@@ -18,7 +18,6 @@
 #include "pipeline/budget.h"
 #include "pipeline/pipeline.h"
 #include "outputs.h"
-#include "path_conflicts.h"
 #include "report.h"
 #include "run_one.h"
 
@@ -308,7 +307,7 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     request.plan.device = backend_cpu.name;
     request.peers = NULL;
     if (pipeline_open(&pipeline, &request, &unread))
-        spared = path_conflicts_check_samples(&pipeline.source, "--report", options->report_path, fault);
+        spared = outputs_spare_samples(&pipeline.source, "--report", options->report_path, fault);
     pipeline_close(&pipeline);
     if (path_is_standard(input))
         lseek(STDIN_FILENO, begin, SEEK_SET);
@@ -333,7 +332,7 @@ static bool open_report(const struct options *options, const struct outputs *out
 {
     const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
     bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
-                   path_conflicts_check_extras(options, outputs->paths, fault);
+                   outputs_check_extras(options, outputs->paths, fault);
 
     return checked && spare_samples(options, path, fault) &&
            report_file_open(report, path, options->sync, fault);

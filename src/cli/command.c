@@ -15,7 +15,7 @@
 #include "command_line.h"
 #include "mpi_options.h"
 #include "options.h"
-#include "path_conflicts.h"
+#include "outputs.h"
 #include "run_one.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static bool open_plot(const struct options *options, struct plot *plot, struct f
 {
     char nowhere[] = "/dev/null", *output = nowhere;
 
-    return path_conflicts_check_extras(options, &output, fault) && plot_open(plot, options->plot, fault);
+    return outputs_check_extras(options, &output, fault) && plot_open(plot, options->plot, fault);
 }
 
 static bool bench_and_plot(const struct options *options, struct bench_request *request, struct fault *fault)

@@ -1,13 +1,25 @@
-/* The outputs of a command: what each is called, and whether inputs may have them. */
+/* The outputs of a command: what each is called, and that no file which a command writes is another one that
+   it reads or writes.
+
+   A path set holds the paths of a command, each with its role: taps files, then outputs, each followed by its
+   input, then report, preview and plot, then tees. Each path is looked up once, links followed, so that a
+   file is the same whatever it is called. Checks compare each path with those before it, which is why the
+   order matters. Of outputs in a folder there may be thousands, and these are sorted instead. A file that is
+   yet to be made is known by its folder and its name; a stack of pictures, by all names that its pattern may
+   have. */
 #include "outputs.h"
 
+#include "base/file_in.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "path_conflicts.h"
+#include "format/pattern.h"
+#include "format/volume.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_directory(const char *path)
 {
@@ -19,71 +31,418 @@ static bool is_directory(const char *path)
 /* Whether it is the name of a folder, there yet or not. */
 static bool names_directory(const char *path)
 {
-    return *path != '\0' && (path[strlen(path) - 1] == '/' || is_directory(path));
+    return path != NULL && *path != '\0' && (path[strlen(path) - 1] == '/' || is_directory(path));
 }
 
-/* Whether --output names a folder for outputs. */
-static bool wants_directory(const struct options *options)
-{
-    return options->output != NULL && names_directory(options->output);
-}
-
-static bool name_one(struct outputs *outputs, const char *path, struct fault *fault)
-{
-    char *copy = mem_text(path, fault);
-
-    outputs->paths[outputs->count] = copy;
-    outputs->count += copy != NULL;
-    return copy != NULL;
-}
-
-/* In the directory it has the input's name, with the ending of the format that is asked for. */
-static bool name_in_directory(struct outputs *outputs, const struct options *options, const char *input,
-                              struct fault *fault)
+/* In a folder an output has the input's name, with the ending of the format that is asked for. */
+static char *name_in_directory(const struct options *options, const char *input, struct fault *fault)
 {
     const char *directory = options->output, *name = path_base_name(input), *ending = "";
     const struct format *format = options->out_format;
-    size_t length = strlen(name);
+    size_t length = strlen(name), size;
+    char *path;
 
     if (format != NULL && format != format_of_name(name)) {
         length = format_stem_length(name);
         ending = format->name;
     }
-    size_t size = strlen(directory) + length + strlen(ending) + 3;
-    char *path = mem_alloc(size, 1, "a file name", fault);
-    if (path == NULL)
-        return false;
-    snprintf(path, size, "%s%s%.*s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/",
-             (int)length, name, *ending == '\0' ? "" : ".", ending);
-    outputs->paths[outputs->count++] = path;
-    return true;
-}
-
-static bool name_all(struct outputs *outputs, const struct options *options, bool directory,
-                     struct fault *fault)
-{
-    for (size_t i = 0; i < options->input_count; i++) {
-        const char *path = options->output == NULL ? "-" : options->output;
-        if (directory ? !name_in_directory(outputs, options, options->inputs[i], fault)
-                      : !name_one(outputs, path, fault))
-            return false;
-    }
-    return true;
+    size = strlen(directory) + length + strlen(ending) + 3;
+    path = mem_alloc(size, 1, "a file name", fault);
+    if (path != NULL)
+        snprintf(path, size, "%s%s%.*s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/",
+                 (int)length, name, *ending == '\0' ? "" : ".", ending);
+    return path;
 }
 
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    bool directory = wants_directory(options);
+    bool directory = names_directory(options->output), done;
 
     *outputs = (struct outputs){.count = 0};
     if (!peers_broadcast(options->peers, &directory, sizeof directory, fault))
         return false;
     outputs->paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault);
-    if (outputs->paths != NULL && name_all(outputs, options, directory, fault))
-        return true;
-    outputs_free(outputs);
-    return false;
+    done = outputs->paths != NULL;
+    for (size_t i = 0; done && i < options->input_count; i++) {
+        outputs->paths[i] = directory ? name_in_directory(options, options->inputs[i], fault)
+                                      : mem_text(options->output == NULL ? "-" : options->output, fault);
+        done = outputs->paths[i] != NULL;
+        outputs->count += done;
+    }
+    if (!done)
+        outputs_free(outputs);
+    return done;
 }
+
+void outputs_free(struct outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++)
+        mem_free(outputs->paths[i]);
+    mem_free(outputs->paths);
+    *outputs = (struct outputs){0};
+}
+
+/* ---- the paths of a command ---- */
+
+/* Longer paths cannot be opened. */
+#define MOST_PATH 4096
+
+/* What a path is for; sets are in this order, with each input behind its output. */
+enum role { TAPS, OUTPUT, INPUT, EXTRA, TEE };
+
+/* Why a file may not be written to the place of an earlier path. */
+static const char *const reasons[] = {
+    [TAPS] = "a taps file would be replaced",
+    [OUTPUT] = "an output goes there",
+    [INPUT] = "an input would be replaced",
+    [TEE] = "another state goes there",
+};
+
+struct entry {
+    enum role role;
+    char *path;
+    const char *given;  /* the path of the command line that it is or, of samples, goes with */
+    const char *option; /* of an extra */
+    size_t owner;       /* paths of the same role and owner are not in each other's way */
+    bool samples;       /* those of the owner, whose header is a file of its own */
+    bool stack;         /* the path is a pattern: all pictures that it may name */
+    char *name;         /* of the file, without links; NULL: its folder is not there */
+    bool there, device;
+    dev_t dev; /* these two where it is there */
+    ino_t ino;
+};
+
+struct path_set {
+    const struct options *options;
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+/* Without links, the name of a file that is yet to be made: that of its folder, and its own in there. */
+static char *coming_name(const char *path)
+{
+    char *target = path_target(path), *folder, name[MOST_PATH];
+    const char *own = target == NULL ? NULL : path_base_name(target);
+
+    if (target == NULL)
+        return NULL;
+    snprintf(name, sizeof name, "%.*s.", (int)(own - target), target);
+    folder = realpath(name, NULL);
+    if (folder != NULL)
+        snprintf(name, sizeof name, "%s/%s", folder, own);
+    free(target);
+    free(folder);
+    return folder == NULL ? NULL : strdup(name);
+}
+
+/* Whether a name is that of a stack of pictures: a picture alone has it as it is. */
+static bool names_stack(const struct options *options, const char *path)
+{
+    return options->program == PROGRAM_VOXFILT && pattern_is_png(path);
+}
+
+/* "-" is the file behind a descriptor. */
+static void locate(struct entry *entry, int descriptor)
+{
+    const char *path = entry->path;
+    struct stat info;
+
+    entry->there = (path_is_standard(path) ? fstat(descriptor, &info) : stat(path, &info)) == 0;
+    if (entry->there) {
+        entry->device = S_ISCHR(info.st_mode);
+        entry->dev = info.st_dev;
+        entry->ino = info.st_ino;
+    }
+    entry->name = entry->there && !entry->stack ? realpath(path, NULL) : coming_name(path);
+}
+
+static bool add(struct path_set *set, struct entry entry, const char *path, struct fault *fault)
+{
+    struct entry *grown =
+        mem_grown(set->entries, set->count, &set->capacity, sizeof *grown, "file names", fault);
+
+    if (grown == NULL)
+        return false;
+    set->entries = grown;
+    entry.path = mem_text(path, fault);
+    if (entry.path == NULL)
+        return false;
+    entry.stack = names_stack(set->options, path);
+    locate(&entry, entry.role == OUTPUT || entry.role == TEE ? STDOUT_FILENO : STDIN_FILENO);
+    set->entries[set->count++] = entry;
+    return true;
+}
+
+static void free_set(struct path_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        mem_free(set->entries[i].path);
+        free(set->entries[i].name);
+    }
+    mem_free(set->entries);
+}
+
+/* A file to write and, if the header is a file of its own, where samples may go beside it: compressed or not,
+   links followed. */
+static bool add_written(struct path_set *set, enum role role, size_t owner, const char *path,
+                        struct fault *fault)
+{
+    const struct format *asked = set->options->out_format;
+    const struct format *format = asked != NULL ? asked : format_of_name(path);
+    char *target = format != NULL && format->data_suffix != NULL ? path_target(path) : NULL;
+    char samples[MOST_PATH];
+    bool added = true;
+
+    for (int packed = 0; added && target != NULL && packed < 2; packed++) {
+        if ((packed == 0 || format->data_suffix_compressed != NULL) &&
+            format_name_data(format, target, packed == 1, samples, sizeof samples))
+            added = add(set, (struct entry){.role = role, .given = path, .owner = owner, .samples = true},
+                        samples, fault);
+    }
+    free(target);
+    return added && add(set, (struct entry){.role = role, .given = path, .owner = owner}, path, fault);
+}
+
+/* Each input with its output. */
+static bool add_runs(struct path_set *set, char *const *outputs, struct fault *fault)
+{
+    bool added = true;
+
+    for (size_t i = 0; added && i < set->options->input_count; i++)
+        added = add_written(set, OUTPUT, i, outputs[i], fault) &&
+                add(set, (struct entry){.role = INPUT, .owner = i}, set->options->inputs[i], fault);
+    return added;
+}
+
+/* "-" is shown as /dev/stdout. */
+static const char *with_name(const char *path)
+{
+    return path_is_standard(path) ? "/dev/stdout" : path;
+}
+
+static bool add_taps(struct path_set *set, struct fault *fault)
+{
+    bool added = true;
+
+    for (size_t i = 0; added && i < set->options->job.stage_count; i++) {
+        const struct filter_call *call = &set->options->stages[i].call;
+        if (call->filter->arguments == ARGUMENTS_FILE)
+            added = add(set, (struct entry){.role = TAPS}, call->text, fault);
+    }
+    return added;
+}
+
+static bool add_extra(struct path_set *set, const char *option, const char *path, struct fault *fault)
+{
+    const struct entry extra = {.role = EXTRA, .owner = set->count, .option = option};
+
+    return path == NULL || add(set, extra, with_name(path), fault);
+}
+
+static bool add_extras(struct path_set *set, struct fault *fault)
+{
+    const struct options *options = set->options;
+
+    return add_extra(set, "--report", options->report_path, fault) &&
+           add_extra(set, "--preview", options->preview, fault) &&
+           add_extra(set, "--plot", options->plot, fault);
+}
+
+/* ---- conflicts ---- */
+
+/* A device is never in conflict: it takes any number of outputs. */
+static bool is_same_file(const struct entry *entry, const struct entry *other)
+{
+    if (entry->there && other->there)
+        return !entry->device && entry->dev == other->dev && entry->ino == other->ino;
+    return !entry->there && !other->there && entry->name != NULL && other->name != NULL &&
+           strcmp(entry->name, other->name) == 0;
+}
+
+/* Whether a path is a file of a stack, there yet or not, or a stack that may have one in common with it. */
+static bool is_of_stack(const struct entry *entry, const struct entry *stack)
+{
+    return stack->stack && entry->name != NULL && stack->name != NULL &&
+           path_same_folder(entry->name, stack->name) &&
+           (entry->stack ? pattern_may_meet : pattern_has)(path_base_name(stack->name),
+                                                           path_base_name(entry->name));
+}
+
+static bool meet(const struct entry *entry, const struct entry *other)
+{
+    return is_same_file(entry, other) || is_of_stack(entry, other) || is_of_stack(other, entry);
+}
+
+static bool refuse(const struct entry *entry, const struct entry *other, struct fault *fault)
+{
+    if (other->role == EXTRA)
+        fault_raise_about(fault, STATUS_USAGE, entry->path, "%s goes there", other->option);
+    else
+        fault_raise_about(fault, STATUS_USAGE, other->role == TEE ? entry->given : with_name(entry->path),
+                          "%s", reasons[other->role]);
+    return entry->option != NULL && fault_prefix(fault, entry->option);
+}
+
+/* Compare entries from `first` on with those before; inputs and outputs only with taps files. */
+static bool check(const struct path_set *set, size_t first, struct fault *fault)
+{
+    for (size_t i = first; i < set->count; i++) {
+        const struct entry *entry = &set->entries[i];
+        bool of_run = entry->role == OUTPUT || entry->role == INPUT;
+        for (const struct entry *other = set->entries; other < entry; other++) {
+            bool own = other->role == entry->role && other->owner == entry->owner;
+            if (of_run && other->role != TAPS)
+                break;
+            if (entry->role != INPUT && !own && meet(entry, other))
+                return refuse(entry, other, fault);
+        }
+    }
+    return true;
+}
+
+bool outputs_check_extras(const struct options *options, char *const *outputs, struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    bool extras = options->report_path != NULL || options->preview != NULL || options->plot != NULL;
+    bool fine = add_taps(&set, fault);
+
+    if (fine && (extras || set.count > 0))
+        fine = add_runs(&set, outputs, fault) && add_extras(&set, fault) && check(&set, 0, fault);
+    free_set(&set);
+    return fine;
+}
+
+bool outputs_check_tees(const struct options *options, const struct pipeline_request *request,
+                        struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    char *output = (char *)request->output;
+    bool fine = add_taps(&set, fault) && add_runs(&set, &output, fault) && add_extras(&set, fault);
+    size_t first = set.count;
+
+    for (size_t i = 0; fine && i < request->tee_count; i++)
+        fine = add_written(&set, TEE, request->tee_pattern != NULL ? 0 : i, request->tees[i].path, fault);
+    fine = fine && check(&set, first, fault);
+    free_set(&set);
+    return fine;
+}
+
+/* ---- outputs in a directory ---- */
+
+/* By file, then inputs last, then as the inputs were given. */
+static int compare_files(const void *left, const void *right)
+{
+    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
+    int names = strcmp(a->name, b->name);
+
+    if (names != 0)
+        return names;
+    if (a->role != b->role)
+        return b->role == INPUT ? -1 : 1;
+    return a->owner < b->owner ? -1 : 1;
+}
+
+static bool is_output(const struct entry *entry)
+{
+    return entry->role == OUTPUT && !entry->samples;
+}
+
+/* By path, then as the inputs were given. */
+static int compare_paths(const void *left, const void *right)
+{
+    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
+    int paths = strcmp(a->path, b->path);
+
+    return paths != 0 ? paths : a->owner < b->owner ? -1 : 1;
+}
+
+/* Two inputs of one name would overwrite each other in the directory. */
+static bool check_paths(const struct path_set *set, const struct entry **sorted, struct fault *fault)
+{
+    const struct options *options = set->options;
+    size_t count = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_output(&set->entries[i]))
+            sorted[count++] = &set->entries[i];
+    }
+    qsort(sorted, count, sizeof *sorted, compare_paths);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[i - 1]->path, sorted[i]->path) == 0)
+            return fault_raise(fault, STATUS_USAGE, "%s and %s would have the same name in %s",
+                               options->inputs[sorted[i - 1]->owner], options->inputs[sorted[i]->owner],
+                               options->output);
+    }
+    return true;
+}
+
+static bool refuse_file(const struct options *options, char *const *outputs, const struct entry *output,
+                        const struct entry *other, struct fault *fault)
+{
+    const char *path = outputs[output->owner], *other_path = outputs[other->owner];
+
+    if (other->role == INPUT)
+        return fault_raise_about(fault, STATUS_USAGE, options->inputs[other->owner],
+                                 "it would be replaced by the output for %s", options->inputs[output->owner]);
+    if (output->samples || other->samples)
+        return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", path, other_path,
+                           path_base_name(output->name));
+    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other_path);
+}
+
+/* An input may be replaced by its own output, but by no other. A device may take several outputs. */
+static bool check_files(const struct path_set *set, char *const *outputs, const struct entry **sorted,
+                        struct fault *fault)
+{
+    size_t count = 0, first = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct entry *entry = &set->entries[i];
+        if (entry->name != NULL && !entry->device && (entry->role == OUTPUT || entry->there))
+            sorted[count++] = entry;
+    }
+    qsort(sorted, count, sizeof *sorted, compare_files);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[first]->name, sorted[i]->name) != 0)
+            first = i;
+        else if (sorted[first]->role == OUTPUT && sorted[i]->owner != sorted[first]->owner)
+            return refuse_file(set->options, outputs, sorted[first], sorted[i], fault);
+    }
+    return true;
+}
+
+/* A stack has many names; none is to be that of another output. */
+static bool check_stacks(const struct path_set *set, struct fault *fault)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct entry *stack = &set->entries[i];
+        for (size_t k = 0; is_output(stack) && stack->stack && k < set->count; k++) {
+            const struct entry *other = &set->entries[k];
+            if (k != i && is_output(other) && meet(stack, other))
+                return fault_raise(fault, STATUS_USAGE,
+                                   "%s and %s could both have a picture of the same name", stack->path,
+                                   other->path);
+        }
+    }
+    return true;
+}
+
+static bool check_in_directory(const struct options *options, char *const *outputs, struct fault *fault)
+{
+    struct path_set set = {.options = options};
+    const struct entry **sorted = NULL;
+    bool fine = add_runs(&set, outputs, fault);
+
+    if (fine)
+        sorted = mem_alloc(set.count, sizeof *sorted, "file names", fault);
+    fine = sorted != NULL && check_paths(&set, sorted, fault) && check_files(&set, outputs, sorted, fault) &&
+           check_stacks(&set, fault);
+    mem_free(sorted);
+    free_set(&set);
+    return fine;
+}
+
+/* ---- several inputs ---- */
 
 static bool refuse_directory(const struct options *options, const char *last, struct fault *fault)
 {
@@ -132,17 +491,8 @@ static bool refuse_several(const struct options *options, struct fault *fault)
                        options->input_count);
 }
 
-static bool check_directory(const struct options *options, struct fault *fault)
-{
-    struct stat info;
-
-    if (stat(options->output, &info) != 0)
-        return fault_raise_about(fault, STATUS_IO, options->output, "%s", strerror(errno));
-    return true;
-}
-
-/* In a folder they have the names of the inputs, which standard input has none of. */
-static bool check_names(const struct options *options, struct fault *fault)
+/* In a folder outputs have the names of inputs; standard input has none. */
+static bool check_named(const struct options *options, struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
         if (strcmp(options->inputs[i], "-") == 0)
@@ -154,16 +504,20 @@ static bool check_names(const struct options *options, struct fault *fault)
 
 bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    if (!wants_directory(options))
+    struct stat info;
+
+    if (!names_directory(options->output))
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
-    return check_directory(options, fault) && check_names(options, fault) &&
-           path_conflicts_check_outputs(options, outputs->paths, fault);
+    if (stat(options->output, &info) != 0)
+        return fault_raise_about(fault, STATUS_IO, options->output, "%s", strerror(errno));
+    return check_named(options, fault) && check_in_directory(options, outputs->paths, fault);
 }
 
-void outputs_free(struct outputs *outputs)
+/* ---- samples of the input ---- */
+
+bool outputs_spare_samples(const struct source *source, const char *option, const char *path,
+                           struct fault *fault)
 {
-    for (size_t i = 0; i < outputs->count; i++)
-        mem_free(outputs->paths[i]);
-    mem_free(outputs->paths);
-    *outputs = (struct outputs){0};
+    return path == NULL || file_in_is_at(source->file, path) || !volume_reads(source, path) ||
+           fault_raise_about(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
 }

@@ -9,7 +9,7 @@
 #include "bench/plot.h"
 #include "explain.h"
 #include "notes.h"
-#include "path_conflicts.h"
+#include "outputs.h"
 #include "preview.h"
 #include "report.h"
 
@@ -54,8 +54,8 @@ struct pipeline_request run_one_request(const struct options *options, const cha
 
 struct tee_list {
     struct pipeline_tee *tees;
-    const char *pattern; /* that names them; NULL: each has a name of its own */
-    char **names;        /* of those that a pattern names */
+    const char *pattern;              /* that names them; NULL: each has a name of its own */
+    char (*names)[PATTERN_NAME_MOST]; /* of those that a pattern names */
     size_t count;
 };
 
@@ -77,38 +77,24 @@ static bool check_job(const struct job *job, struct fault *fault)
     return true;
 }
 
-/* How many frames there are: the first one is the state before the stage. */
-static bool count_frames(const struct options *options, uint64_t steps, size_t *count, struct fault *fault)
-{
-    uint64_t every = options->frames.every, frames = steps / every + 1;
-
-    *count = (size_t)frames;
-    return frames <= MOST_FRAMES ||
-           fault_raise(fault, STATUS_LIMIT,
-                       "%llu frames, but at most " TEXT(MOST_FRAMES) "; --every %llu is enough",
-                       (unsigned long long)frames, (unsigned long long)(steps / (MOST_FRAMES - 1) + 1));
-}
-
+/* The first frame is the state before the stage. */
 static bool list_frames(struct tee_list *list, const struct options *options, uint64_t steps,
                         struct fault *fault)
 {
-    size_t count;
+    uint64_t every = options->frames.every, count = steps / every + 1;
 
-    if (!count_frames(options, steps, &count, fault))
-        return false;
+    if (count > MOST_FRAMES)
+        return fault_raise(fault, STATUS_LIMIT,
+                           "%llu frames, but at most " TEXT(MOST_FRAMES) "; --every %llu is enough",
+                           (unsigned long long)count, (unsigned long long)(steps / (MOST_FRAMES - 1) + 1));
     list->pattern = options->frames.pattern;
-    list->tees = mem_zeroed(count, sizeof *list->tees, "the frames", fault);
-    list->names = list->tees == NULL ? NULL : mem_zeroed(count, sizeof *list->names, "the frames", fault);
-    if (list->names == NULL)
+    list->tees = mem_zeroed((size_t)count, sizeof *list->tees, "the frames", fault);
+    list->names = mem_alloc((size_t)count, sizeof *list->names, "the frames", fault);
+    if (list->tees == NULL || list->names == NULL)
         return false;
     for (; list->count < count; list->count++) {
-        char name[PATTERN_NAME_MOST];
-        pattern_expand(options->frames.pattern, list->count, name);
-        list->names[list->count] = mem_text(name, fault);
-        if (list->names[list->count] == NULL)
-            return false;
-        list->tees[list->count] =
-            (struct pipeline_tee){options->frames.every * list->count, list->names[list->count]};
+        pattern_expand(list->pattern, list->count, list->names[list->count]);
+        list->tees[list->count] = (struct pipeline_tee){every * list->count, list->names[list->count]};
     }
     return true;
 }
@@ -148,45 +134,30 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
     request->tees = list->tees;
     request->tee_count = list->count;
     request->tee_pattern = list->pattern;
-    return (listed && path_conflicts_check_tees(options, request, fault)) || fault_prefix(fault, option);
+    return (listed && outputs_check_tees(options, request, fault)) || fault_prefix(fault, option);
 }
 
-static void free_tees(struct tee_list *list)
-{
-    for (size_t i = 0; list->names != NULL && i < list->count; i++)
-        mem_free(list->names[i]);
-    mem_free(list->names);
-    mem_free(list->tees);
-    *list = (struct tee_list){.count = 0};
-}
+/* ---- files beside the output ---- */
 
-/* ---- pictures beside the output ---- */
-
-struct drawings {
-    const struct options *options;
+/* They get their names together with the outputs. */
+struct company {
+    const struct run_one *one;
     struct preview preview;
-    struct observer observer;
+    struct observer observer; /* that sees what the preview shows */
     struct plot plot;
 };
 
-static struct observers drawings_observers(struct drawings *drawings, const struct options *options)
+static bool open_drawings(struct company *company, struct fault *fault)
 {
-    *drawings = (struct drawings){.options = options};
-    drawings->observer = preview_observer(&drawings->preview);
-    return (struct observers){&drawings->observer, options->preview != NULL};
-}
+    const struct options *options = company->one->options;
 
-static bool drawings_open(struct drawings *drawings, struct fault *fault)
-{
-    const struct options *options = drawings->options;
-
-    if ((options->preview != NULL && !preview_open(&drawings->preview, options->preview, fault)) ||
-        (options->plot != NULL && !plot_open(&drawings->plot, options->plot, fault)))
+    if ((options->preview != NULL && !preview_open(&company->preview, options->preview, fault)) ||
+        (options->plot != NULL && !plot_open(&company->plot, options->plot, fault)))
         return false;
     if (options->sync && options->preview != NULL)
-        file_out_sync(drawings->preview.file);
+        file_out_sync(company->preview.file);
     if (options->sync && options->plot != NULL)
-        file_out_sync(drawings->plot.file);
+        file_out_sync(company->plot.file);
     return true;
 }
 
@@ -207,45 +178,6 @@ static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
     plot_draw_checks(plot, &checks);
 }
 
-static bool drawings_finish(struct drawings *drawings, const struct pipeline *pipeline, struct file_set *set,
-                            struct fault *fault)
-{
-    const struct options *options = drawings->options;
-
-    if (options->preview != NULL &&
-        (!preview_finish(&drawings->preview, fault) || !file_set_add(set, drawings->preview.file, fault)))
-        return false;
-    if (options->plot == NULL)
-        return true;
-    draw_checks(&drawings->plot, pipeline);
-    return plot_finish(&drawings->plot, fault) && file_set_add(set, drawings->plot.file, fault);
-}
-
-static void drawings_close(struct drawings *drawings)
-{
-    preview_close(&drawings->preview);
-    plot_close(&drawings->plot);
-}
-
-/* ---- the run ---- */
-
-/* The CPU does what a device left undone. */
-static bool run_again(struct pipeline *pipeline, struct fault *fault)
-{
-    const struct fault setback = *fault;
-
-    if (!pipeline->may_retreat || !pipeline_retreat(pipeline, fault))
-        return false;
-    notes_setback(&setback);
-    return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
-}
-
-/* Files that get their names together with the outputs. */
-struct company {
-    const struct run_one *one;
-    struct drawings drawings;
-};
-
 static bool add_report(const struct run_one *one, const struct pipeline *pipeline, struct file_set *set,
                        struct fault *fault)
 {
@@ -265,9 +197,30 @@ static bool add_files(void *listener, const struct pipeline *pipeline, struct fi
                       struct fault *fault)
 {
     struct company *company = listener;
+    const struct options *options = company->one->options;
 
-    return drawings_finish(&company->drawings, pipeline, set, fault) &&
-           add_report(company->one, pipeline, set, fault);
+    if (options->preview != NULL &&
+        (!preview_finish(&company->preview, fault) || !file_set_add(set, company->preview.file, fault)))
+        return false;
+    if (options->plot != NULL) {
+        draw_checks(&company->plot, pipeline);
+        if (!plot_finish(&company->plot, fault) || !file_set_add(set, company->plot.file, fault))
+            return false;
+    }
+    return add_report(company->one, pipeline, set, fault);
+}
+
+/* ---- the run ---- */
+
+/* The CPU does what a device left undone. */
+static bool run_again(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct fault setback = *fault;
+
+    if (!pipeline->may_retreat || !pipeline_retreat(pipeline, fault))
+        return false;
+    notes_setback(&setback);
+    return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
 /* A line that is about neither file does not say which of several inputs it is of. */
@@ -291,10 +244,10 @@ static bool spare_samples(const struct options *options, const struct pipeline *
     bool spared = true;
 
     for (size_t i = 0; spared && i < request->tee_count; i++)
-        spared = path_conflicts_check_samples(source, "--tee", request->tees[i].path, fault);
-    return spared && path_conflicts_check_samples(source, "--output", request->output, fault) &&
-           path_conflicts_check_samples(source, "--preview", options->preview, fault) &&
-           path_conflicts_check_samples(source, "--plot", options->plot, fault);
+        spared = outputs_spare_samples(source, "--tee", request->tees[i].path, fault);
+    return spared && outputs_spare_samples(source, "--output", request->output, fault) &&
+           outputs_spare_samples(source, "--preview", options->preview, fault) &&
+           outputs_spare_samples(source, "--plot", options->plot, fault);
 }
 
 /* Only rank 0 looks at files beside the output. */
@@ -351,19 +304,22 @@ enum status run_one(const struct run_one *one)
     enum status status;
     bool done;
 
-    request.run.observers = drawings_observers(&company.drawings, one->options);
+    company.observer = preview_observer(&company.preview);
+    request.run.observers = (struct observers){&company.observer, one->options->preview != NULL};
     request.add_files = add_files;
     request.listener = &company;
     done = pipeline_open(&pipeline, &request, &fault) &&
            settle_files(one, &pipeline, &tees, &request, &fault) && plan(one, &pipeline, &fault);
     if (done && one->options->action == ACTION_RUN)
-        done = peers_follow(peers, !peers_lead(peers) || drawings_open(&company.drawings, &fault), &fault) &&
+        done = peers_follow(peers, !peers_lead(peers) || open_drawings(&company, &fault), &fault) &&
                (pipeline_run(&pipeline, &fault) || run_again(&pipeline, &fault));
     if (done)
         tell(one, &pipeline);
     status = pipeline.status;
-    drawings_close(&company.drawings);
+    preview_close(&company.preview);
+    plot_close(&company.plot);
     pipeline_close(&pipeline);
-    free_tees(&tees);
+    mem_free(tees.tees);
+    mem_free(tees.names);
     return done ? status : tell_failure(one, &fault);
 }
