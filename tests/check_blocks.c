@@ -1,6 +1,6 @@
 /* Tests of where ranks write in a file that they share: a block has one writer. */
 #include "base/file_set.h"
-#include "pipeline/joint.h"
+#include "pipeline/targets.h"
 #include "run/output.h"
 #include "fixture.h"
 #include "harness.h"

@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "peers/peers.h"
 #include "plan/split.h"
-#include "pipeline/joint.h"
+#include "pipeline/targets.h"
 
 #include <errno.h>
 #include <limits.h>

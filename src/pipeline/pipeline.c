@@ -116,14 +116,14 @@ static bool open_input(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
 
-    if (!ranks_agree(ranks, open_file(pipeline, fault), fault) ||
+    if (!peers_agree(ranks->all, open_file(pipeline, fault), fault) ||
         !ranks_compare_files(ranks, pipeline->file, fault))
         return false;
     begin_start(pipeline);
-    return ranks_agree(ranks, open_source(pipeline, fault), fault) &&
+    return peers_agree(ranks->all, open_source(pipeline, fault), fault) &&
            ranks_compare_headers(ranks, &pipeline->source, fault) &&
            ranks_compare_samples(ranks, &pipeline->source, fault) &&
-           ranks_agree(ranks, watch_begin(&pipeline->watch, &pipeline->source, fault), fault);
+           peers_agree(ranks->all, watch_begin(&pipeline->watch, &pipeline->source, fault), fault);
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)
@@ -294,26 +294,14 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
+/* A slice has no number that could stand in a name. */
 static bool check_slice_name(const char *path, struct fault *fault)
 {
     return !pattern_is_png(path) ||
            fault_raise_about(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
 }
 
-/* A slice has no number that could stand there. */
-static bool check_slice(const struct pipeline *pipeline, struct fault *fault)
-{
-    const struct pipeline_request *request = pipeline->request;
-
-    if (pipeline->job.region_kind != REGION_SLICE)
-        return true;
-    for (size_t i = 0; i < request->tee_count; i++) {
-        if (!check_slice_name(request->tees[i].path, fault))
-            return false;
-    }
-    return check_slice_name(request->output, fault);
-}
-
+/* The files of all pieces become one. */
 static bool check_join(const struct pipeline *pipeline, const char *path, struct fault *fault)
 {
     const struct format *format = pipeline_output_format(pipeline, path);
@@ -329,42 +317,22 @@ static bool check_join(const struct pipeline *pipeline, const char *path, struct
                        format->name);
 }
 
-/* The files of all pieces become one. */
-static bool check_piece(const struct pipeline *pipeline, struct fault *fault)
+static bool check_output(const struct pipeline *pipeline, const char *path, struct fault *fault)
+{
+    enum region_kind kind = pipeline->job.region_kind;
+
+    return (kind != REGION_SLICE || check_slice_name(path, fault)) &&
+           (kind != REGION_PIECE || check_join(pipeline, path, fault));
+}
+
+static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    bool done = pipeline->job.region_kind != REGION_PIECE || check_join(pipeline, request->output, fault);
+    bool done = check_series(pipeline, fault) && check_output(pipeline, request->output, fault);
 
-    for (size_t i = 0; done && pipeline->job.region_kind == REGION_PIECE && i < request->tee_count; i++)
-        done = check_join(pipeline, request->tees[i].path, fault);
+    for (size_t i = 0; done && i < request->tee_count; i++)
+        done = check_output(pipeline, request->tees[i].path, fault);
     return done;
-}
-
-static bool settle_split(struct pipeline *pipeline, struct split *split, struct fault *fault)
-{
-    const struct pipeline_request *request = pipeline->request;
-    size_t count = peers_count(pipeline->ranks.all);
-
-    *split = (struct split){.kind = SPLIT_ALONE, .members = 1};
-    split->options[SPLIT_ALONE] = (struct split_option){.fate = SPLIT_CAN, .members = 1};
-    return count == 1 ||
-           plan_split(&request->plan, &pipeline->job, &pipeline->ranks.link, count, split, fault);
-}
-
-/* Whoever makes the run alone plans for all of the grid, as it would without the others. */
-static bool choose_team(struct pipeline *pipeline, struct fault *fault)
-{
-    struct ranks *ranks = &pipeline->ranks;
-    struct split split;
-    bool measured;
-
-    if (ranks->split.members > 0)
-        return true;
-    ranks_find_link(ranks, pipeline->request->plan.wisdom);
-    return ranks_agree(ranks, settle_split(pipeline, &split, fault), fault) &&
-           ranks_measure_link(ranks, split_stakes(&split, peers_count(ranks->all)), &measured, fault) &&
-           (!measured || ranks_agree(ranks, settle_split(pipeline, &split, fault), fault)) &&
-           ranks_choose_team(ranks, &split, fault);
 }
 
 /* What a rank keeps of an output for rank 0 to write: nothing if its samples come in turn. Of some formats,
@@ -442,8 +410,9 @@ static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
-    bool done = check_series(pipeline, fault) && check_slice(pipeline, fault) &&
-                check_piece(pipeline, fault) && choose_team(pipeline, fault);
+    const struct plan_request *request = &pipeline->request->plan;
+    bool done =
+        check_outputs(pipeline, fault) && ranks_choose_team(&pipeline->ranks, request, &pipeline->job, fault);
 
     if (!done)
         return false;
@@ -549,13 +518,6 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* They are removed unless they have their names. */
-static void close_files(struct pipeline *pipeline)
-{
-    joint_guards_forget(&pipeline->guards);
-    targets_close(&pipeline->targets);
-}
-
 static bool add_other_files(const struct pipeline *pipeline, struct file_set *set, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -583,7 +545,7 @@ static bool name_by_first(struct pipeline *pipeline, struct fault *fault)
     struct peers *all = pipeline->ranks.all;
 
     if (!peers_lead(all))
-        close_files(pipeline);
+        targets_close(&pipeline->targets);
     return peers_agree(all, true, fault) &&
            peers_follow(all, !peers_lead(all) || name_files(pipeline, fault), fault);
 }
@@ -607,7 +569,7 @@ static bool run_all(struct pipeline *pipeline, struct fault *fault)
     struct ranks *ranks = &pipeline->ranks;
 
     return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
-           joint_guards_tell(&pipeline->guards, ranks->all, fault) &&
+           targets_guard(&pipeline->targets, ranks->all, fault) &&
            ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
            look_again(pipeline, fault) && name_by_first(pipeline, fault);
 }
@@ -621,9 +583,9 @@ bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
     pipeline->may_retreat = !done && !pipeline->written && pipeline->plan.selection.replaceable &&
                             !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
                             targets_unseen(&pipeline->targets);
-    close_files(pipeline);
+    targets_close(&pipeline->targets);
     budget_return(budget, bytes);
-    return done && ranks_tell(&pipeline->ranks, &pipeline->status, sizeof pipeline->status, fault);
+    return done && peers_broadcast(pipeline->ranks.all, &pipeline->status, sizeof pipeline->status, fault);
 }
 
 bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault)
@@ -645,7 +607,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     run_summary_free(&pipeline->summary);
-    close_files(pipeline);
+    targets_close(&pipeline->targets);
     close_plan(pipeline);
     close_source(pipeline);
     watch_end(&pipeline->watch);

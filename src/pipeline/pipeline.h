@@ -12,7 +12,6 @@
 #include "run/run.h"
 #include "budget.h"
 #include "ranks.h"
-#include "joint.h"
 #include "targets.h"
 #include "watch.h"
 
@@ -90,11 +89,10 @@ struct pipeline {
     struct file_in *file;
     struct watch watch;
     struct targets targets;
-    struct joint_guards guards; /* of several ranks: those that rank 0 has */
-    uint64_t *stops;            /* of the plan */
-    char *first;                /* picture of a stack, whose file that is; else NULL */
-    const char *device;         /* instead of the request's, after a retreat */
-    pthread_t starter;          /* of the device that the request names */
+    uint64_t *stops;    /* of the plan */
+    char *first;        /* picture of a stack, whose file that is; else NULL */
+    const char *device; /* instead of the request's, after a retreat */
+    pthread_t starter;  /* of the device that the request names */
     bool starts, holds_device;
     size_t held_device; /* of the budget's */
 };

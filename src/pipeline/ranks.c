@@ -28,11 +28,6 @@ bool ranks_share_run(const struct ranks *ranks)
     return ranks->split.members > 1;
 }
 
-bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault)
-{
-    return peers_agree(ranks->all, done, fault);
-}
-
 /* ---- the same input ---- */
 
 /* What follows from a header. */
@@ -73,7 +68,7 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
     look_at(&source->header, &own);
     first = own;
     return peers_broadcast(ranks->all, &first, sizeof first, fault) &&
-           ranks_agree(ranks, compare_looks(&own, &first, file_in_name(source->file), fault), fault);
+           peers_agree(ranks->all, compare_looks(&own, &first, file_in_name(source->file), fault), fault);
 }
 
 /* Nothing else can be read by each of them. */
@@ -153,11 +148,11 @@ static bool compare_files(struct ranks *ranks, const struct file_in *file, const
 {
     struct view own = {.bytes = 0}, first;
 
-    if (!ranks_agree(ranks, file == NULL || look_at_file(file, &own, fault), fault))
+    if (!peers_agree(ranks->all, file == NULL || look_at_file(file, &own, fault), fault))
         return false;
     first = own;
     return peers_broadcast(ranks->all, &first, sizeof first, fault) &&
-           ranks_agree(ranks, compare_views(&own, &first, name, fault), fault) &&
+           peers_agree(ranks->all, compare_views(&own, &first, name, fault), fault) &&
            compare_times(ranks, own.changed, fault);
 }
 
@@ -178,7 +173,7 @@ static bool compare_beside(struct ranks *ranks, const struct source *source, boo
     struct file_in *file = NULL;
     char *path = NULL;
     bool open = name_beside(source, last, &path, fault) && (path == NULL || file_in_open(&file, path, fault));
-    bool done = ranks_agree(ranks, open, fault) &&
+    bool done = peers_agree(ranks->all, open, fault) &&
                 compare_files(ranks, file, path != NULL ? path : file_in_name(source->file), fault);
 
     file_in_close(file);
@@ -197,7 +192,7 @@ bool ranks_compare_samples(struct ranks *ranks, const struct source *source, str
 static bool form_team(struct ranks *ranks, size_t members, struct fault *fault)
 {
     ranks->idle = peers_index(ranks->all) >= members;
-    return !ranks_are_several(ranks) || peers_team(ranks->all, members, &ranks->team, fault);
+    return peers_team(ranks->all, members, &ranks->team, fault);
 }
 
 /* Another launch may be on other nodes. */
@@ -208,56 +203,65 @@ static void name_link(const struct ranks *ranks, char *name, size_t size)
     snprintf(name, size, "link of %zu ranks, %zu on %s", place->count, place->locals, place->node);
 }
 
-static const char assumed[] = "assumed", found[] = "measured before", measured_now[] = "measured";
-
-void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom)
-{
-    char name[PEERS_NODE_MOST + 80];
-
-    ranks->link = link_assumed();
-    ranks->link_source = assumed;
-    if (!ranks_are_several(ranks))
-        return;
-    name_link(ranks, name, sizeof name);
-    if (wisdom_find_link(wisdom, name, &ranks->link))
-        ranks->link_source = found;
-}
-
 /* If it cannot be kept, the next run measures again. */
-static void keep_link(const struct ranks *ranks)
+static void keep_link(const struct ranks *ranks, const char *name)
 {
-    char name[PEERS_NODE_MOST + 80];
     struct fault unheard;
 
-    name_link(ranks, name, sizeof name);
     if (peers_lead(ranks->all))
         (void)wisdom_keep_link(name, &ranks->link, &unheard);
 }
 
-bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault)
+/* Rank 0 decides whether the time that is at stake is worth it. */
+static bool measure_link(struct ranks *ranks, const char *name, double stakes, bool *measured,
+                         struct fault *fault)
 {
-    *measured = ranks->link_source == assumed && stakes > LINK_SECONDS / MEASURING_SHARE;
+    *measured = stakes > LINK_SECONDS / MEASURING_SHARE;
     if (!peers_broadcast(ranks->all, measured, sizeof *measured, fault))
         return false;
     if (!*measured)
         return true;
-    ranks->link_source = measured_now;
+    ranks->link_source = "measured";
     if (!link_measure(ranks->all, &ranks->link, fault))
         return false;
-    keep_link(ranks);
+    keep_link(ranks, name);
     return true;
 }
 
-bool ranks_choose_team(struct ranks *ranks, const struct split *split, struct fault *fault)
+/* By what each rank knows of the link; then, if it was worth while to measure that, by what all know. */
+static bool choose_split(struct ranks *ranks, const struct plan_request *request, const struct job *job,
+                         struct split *split, struct fault *fault)
 {
-    struct split first = *split;
+    size_t count = peers_count(ranks->all);
+    char name[PEERS_NODE_MOST + 80];
+    bool known, measured;
 
-    if (!peers_broadcast(ranks->all, &first.kind, sizeof first.kind, fault) ||
-        !peers_broadcast(ranks->all, &first.members, sizeof first.members, fault) ||
-        !peers_broadcast(ranks->all, first.options, sizeof first.options, fault) ||
-        !form_team(ranks, first.members, fault))
+    ranks->link = link_assumed();
+    name_link(ranks, name, sizeof name);
+    known = wisdom_find_link(request->wisdom, name, &ranks->link);
+    ranks->link_source = known ? "measured before" : "assumed";
+    return peers_agree(ranks->all, plan_split(request, job, &ranks->link, count, split, fault), fault) &&
+           measure_link(ranks, name, known ? 0.0 : split_stakes(split, count), &measured, fault) &&
+           (!measured ||
+            peers_agree(ranks->all, plan_split(request, job, &ranks->link, count, split, fault), fault));
+}
+
+bool ranks_choose_team(struct ranks *ranks, const struct plan_request *request, const struct job *job,
+                       struct fault *fault)
+{
+    struct split split = {
+        .kind = SPLIT_ALONE, .members = 1, .options[SPLIT_ALONE] = {.fate = SPLIT_CAN, .members = 1}};
+
+    if (ranks->split.members > 0)
+        return true;
+    if (ranks_are_several(ranks) &&
+        (!choose_split(ranks, request, job, &split, fault) ||
+         !peers_broadcast(ranks->all, &split.kind, sizeof split.kind, fault) ||
+         !peers_broadcast(ranks->all, &split.members, sizeof split.members, fault) ||
+         !peers_broadcast(ranks->all, split.options, sizeof split.options, fault) ||
+         !form_team(ranks, split.members, fault)))
         return false;
-    ranks->split = first;
+    ranks->split = split;
     return true;
 }
 
@@ -304,11 +308,6 @@ bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault)
     if (ranks_share_run(ranks) && !ranks->idle)
         done = peers_agree(&ranks->team, done, fault);
     return ranks->split.members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
-}
-
-bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault)
-{
-    return peers_broadcast(ranks->all, bytes, size, fault);
 }
 
 void ranks_close(struct ranks *ranks)

@@ -29,22 +29,17 @@ struct ranks {
 bool ranks_are_several(const struct ranks *ranks);
 bool ranks_share_run(const struct ranks *ranks);
 
-/* Whether all of them have come so far. */
-bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
-
 /* Refuse an input that not all of them see alike, in its size, its first or its last bytes. Of samples in
    several files, the first and the last one count. */
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
 bool ranks_compare_samples(struct ranks *ranks, const struct source *source, struct fault *fault);
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
 
-/* How fast they exchange planes: what rank 0 knows, or what is assumed. And measure it, all together, if
-   rank 0 knows nothing and the seconds at stake are worth the time; rank 0 keeps the result. */
-void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom);
-bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault);
-
-/* Choose them for a split, of which rank 0's kind and members count; and divide the job among them. */
-bool ranks_choose_team(struct ranks *ranks, const struct split *split, struct fault *fault);
+/* Choose how the job is split, and who makes the run: what rank 0 chooses counts. It depends on how fast
+   ranks exchange planes, which is known from an earlier run, or assumed; if the seconds at stake are worth
+   it, all measure it together, and rank 0 keeps the result. Then divide the job among them. */
+bool ranks_choose_team(struct ranks *ranks, const struct plan_request *request, const struct job *job,
+                       struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
 /* If they hold the grid together: whether all have planned the same levels, since each sends the others what
@@ -58,8 +53,6 @@ bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 /* Whether the team has come so far; all ranks learn it. */
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault);
 
-/* Rank 0 tells its bytes to all. */
-bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault);
 void ranks_close(struct ranks *ranks);
 
 #endif

@@ -1,16 +1,193 @@
 /* Targets of a run: its output, and the states on the way that are written as well.
 
-   A single process opens each file with its sink, and writes. Of several ranks, rank 0 alone opens them. The
-   others join its temporary file, and all write it; or, if samples come in turn, all write a spool, from
-   which rank 0 fills the sinks after the run (joint.c). While the ranks compute, a thread of rank 0 takes
-   room on the disk for these files. After the run all learn whether there was enough, and then each completes
-   what it wrote. */
+   A single process opens each file with its sink, and writes. Of several ranks, rank 0 alone opens it, and
+   they write it together in one of two ways. If its format has samples at fixed places, rank 0 makes the file
+   long enough and tells the others its temporary name; each rank writes its planes where they belong. If
+   samples can only be written in turn, as in compressed files and pictures, the ranks write them into a joint
+   spool. Each rank has blocks of its own there, in which its planes of one output follow those of another, so
+   that no block has two writers. Once all ranks have written, rank 0 pours the samples into the outputs in
+   their order.
+
+   While the ranks compute, a thread of rank 0 takes room on the disk for these files. After the run all learn
+   whether there was enough, and then each completes what it wrote. Until the outputs have their names, every
+   rank guards the temporary files of rank 0: if a signal ends another rank, a launcher may kill rank 0 by
+   SIGKILL. */
 #include "targets.h"
 
+#include "base/file_in.h"
+#include "base/guard.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/size.h"
 #include "format/pattern.h"
 #include "format/png_stack.h"
+#include "run/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Samples that go into a sink at a time. */
+#define POUR_BYTES ((size_t)8 << 20)
+
+/* ---- a file that all write ---- */
+
+static bool offer_file(struct joint_file *offer, struct file_out *file, uint64_t begin, uint64_t bytes,
+                       struct fault *fault)
+{
+    if (!file_out_extend(file, begin + bytes, fault))
+        return false;
+    offer->begin = begin;
+    offer->synced = file_out_is_synced(file);
+    return (size_t)snprintf(offer->temporary, sizeof offer->temporary, "%s", file_out_temporary(file)) <
+               sizeof offer->temporary ||
+           fault_raise_about(fault, STATUS_IO, file_out_name(file), "too long a name");
+}
+
+static bool join(const struct joint_file *offer, const char *path, struct file_out **joined,
+                 struct fault *fault)
+{
+    if (offer->temporary[0] == '\0' || file_out_join(joined, path, offer->temporary, offer->synced, fault))
+        return true;
+    *joined = NULL;
+    return false;
+}
+
+static bool join_file(struct joint_file *offer, struct peers *peers, bool done, const char *path,
+                      struct file_out **joined, struct fault *fault)
+{
+    *joined = NULL;
+    return peers_follow(peers, done, fault) && peers_broadcast(peers, offer, sizeof *offer, fault) &&
+           peers_agree(peers, peers_lead(peers) || join(offer, path, joined, fault), fault);
+}
+
+/* ---- a spool for outputs that take samples in turn: the places of ranks ---- */
+
+/* Planes of an output that a rank has of one volume. */
+static size_t planes_of(const struct joint_spool *spool, size_t member)
+{
+    const struct job *job = spool->job;
+
+    return split_window(spool->split, member, job).count * job_written_planes(job);
+}
+
+/* All that a rank has of an output. */
+static uint64_t output_bytes(const struct joint_spool *spool, size_t member)
+{
+    const struct header *header = &spool->job->written;
+
+    return (uint64_t)header->volumes * planes_of(spool, member) * header_plane_bytes(header);
+}
+
+/* Where the blocks of a rank begin; for the number of ranks: where the last ones end. */
+static uint64_t begin_of(const struct joint_spool *spool, size_t member)
+{
+    uint64_t begin = 0;
+
+    for (size_t i = 0; i < member; i++) {
+        uint64_t bytes = spool->outputs * output_bytes(spool, i);
+        begin += (bytes + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
+    }
+    return begin;
+}
+
+static uint64_t place_of(const struct joint_spool *spool, size_t member, size_t output)
+{
+    return begin_of(spool, member) + output * output_bytes(spool, member);
+}
+
+static uint64_t bytes_of(const struct joint_spool *spool)
+{
+    return begin_of(spool, spool->split->members);
+}
+
+static bool create(struct joint_spool *spool, const char *name, struct joint_file *offer, struct fault *fault)
+{
+    if (file_out_open(&spool->file, name, fault))
+        return offer_file(offer, spool->file, 0, bytes_of(spool), fault);
+    spool->file = NULL;
+    return false;
+}
+
+static bool spool_open(struct joint_spool *spool, const struct job *job, const struct split *split,
+                       size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
+                       struct fault *fault)
+{
+    struct joint_file offer = {.begin = 0};
+    bool done = true;
+
+    *spool = (struct joint_spool){.job = job, .split = split, .outputs = outputs};
+    if (peers_lead(peers))
+        done = create(spool, file_out_name(first), &offer, fault);
+    return join_file(&offer, peers, done, path, &spool->joined, fault);
+}
+
+static struct file_out *file_of(const struct joint_spool *spool)
+{
+    return spool->file != NULL ? spool->file : spool->joined;
+}
+
+struct sink joint_spool_sink(const struct joint_spool *spool, size_t output)
+{
+    const struct job *job = spool->job;
+
+    return sink_joint(&job->written, (struct sink_place){.file = file_of(spool),
+                                                         .begin = place_of(spool, job->member, output),
+                                                         .apart = true});
+}
+
+static struct reservation_room spool_room(const struct joint_spool *spool)
+{
+    return (struct reservation_room){spool->file, bytes_of(spool)};
+}
+
+/* ---- samples out of it ---- */
+
+/* What is under way into a sink. */
+struct pouring {
+    struct file_in *file;
+    struct sink *sink;
+    unsigned char *samples;
+    size_t plane_bytes, batch; /* planes */
+};
+
+static bool pour_planes(const struct pouring *pouring, uint64_t begin, size_t planes, struct fault *fault)
+{
+    for (size_t first = 0, count, got; first < planes; first += count) {
+        uint64_t offset = begin + (uint64_t)first * pouring->plane_bytes;
+        count = size_least(pouring->batch, planes - first);
+        if (!file_in_read_at(pouring->file, offset, pouring->samples, count * pouring->plane_bytes, &got,
+                             fault))
+            return false;
+        if (got < count * pouring->plane_bytes)
+            return fault_raise_about(fault, STATUS_IO, file_out_name(pouring->sink->file),
+                                     "samples of other ranks did not arrive");
+        if (!sink_write(pouring->sink, pouring->samples, count, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool spool_pour(const struct joint_spool *spool, size_t output, struct sink *sink, struct fault *fault)
+{
+    const struct header *header = &spool->job->written;
+    size_t plane_bytes = header_plane_bytes(header), members = spool->split->members;
+    struct pouring pouring = {
+        .sink = sink, .plane_bytes = plane_bytes, .batch = size_most(1, POUR_BYTES / plane_bytes)};
+    bool done = file_in_open(&pouring.file, file_out_temporary(spool->file), fault);
+
+    if (done)
+        pouring.samples = mem_alloc(pouring.batch, plane_bytes, "a buffer", fault);
+    done = pouring.samples != NULL;
+    for (size_t i = 0; done && i < header->volumes * members; i++) {
+        size_t volume = i / members, member = i % members, planes = planes_of(spool, member);
+        done =
+            pour_planes(&pouring, place_of(spool, member, output) + (uint64_t)volume * planes * plane_bytes,
+                        planes, fault);
+    }
+    mem_free(pouring.samples);
+    file_in_close(pouring.file);
+    return done;
+}
 
 /* ---- a file ---- */
 
@@ -61,7 +238,7 @@ static bool invite(struct target *target, const struct target_request *request, 
     if (!check_kind(request, fault) || !target_open(target, request, fault))
         return false;
     return place->file == NULL ||
-           joint_file_offer(offer, place->file, place->begin, sink_bytes(&target->sink), fault);
+           offer_file(offer, place->file, place->begin, sink_bytes(&target->sink), fault);
 }
 
 static bool target_open_joint(struct target *target, const struct target_request *request,
@@ -72,7 +249,7 @@ static bool target_open_joint(struct target *target, const struct target_request
     struct file_out *file;
 
     target->path = request->sink.pattern;
-    if (!joint_file_join(&offer, peers, done, target->path, &target->joined, fault))
+    if (!join_file(&offer, peers, done, target->path, &target->joined, fault))
         return false;
     file = first ? target->sink.samples.file : target->joined;
     if (file != NULL)
@@ -80,32 +257,12 @@ static bool target_open_joint(struct target *target, const struct target_request
     return true;
 }
 
-static bool target_needs_place(const struct target *target)
-{
-    return target->joint.format == NULL;
-}
-
-/* ---- to its end ---- */
+/* ---- the targets ---- */
 
 struct sink *target_sink(struct target *target)
 {
     return target->joint.format != NULL ? &target->joint : &target->sink;
 }
-
-static bool target_add_files(const struct target *target, struct file_set *set, struct fault *fault)
-{
-    return target->file == NULL || sink_add_files(&target->sink, set, fault);
-}
-
-static void target_close(struct target *target)
-{
-    if (target->sink.format != NULL)
-        sink_close(&target->sink);
-    file_out_close(target->file);
-    file_out_close(target->joined);
-}
-
-/* ---- all of them ---- */
 
 static bool are_joint(const struct targets *targets)
 {
@@ -129,38 +286,25 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
 
 /* ---- all of several ranks ---- */
 
-static size_t count_in_turn(const struct targets *targets)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < targets->count; i++)
-        count += target_needs_place(&targets->list[i]);
-    return count;
-}
-
-static const struct target *first_in_turn(const struct targets *targets)
-{
-    const struct target *target = targets->list;
-
-    while (!target_needs_place(target))
-        target++;
-    return target;
-}
-
+/* Sinks that take samples in turn get a place in the spool, which is beside the file of the first of them. */
 static bool find_places(struct targets *targets, const struct job *job, const struct split *split,
                         struct fault *fault)
 {
-    size_t count = count_in_turn(targets), output = 0;
-    const struct target *first;
+    const struct target *first = NULL;
+    size_t count = 0, output = 0;
 
+    for (size_t i = targets->count; i-- > 0;) {
+        if (targets->list[i].joint.format == NULL) {
+            first = &targets->list[i];
+            count++;
+        }
+    }
     if (count == 0)
         return true;
-    first = first_in_turn(targets);
-    if (!joint_spool_open(&targets->spool, job, split, count, first->file, first->path, targets->peers,
-                          fault))
+    if (!spool_open(&targets->spool, job, split, count, first->file, first->path, targets->peers, fault))
         return false;
     for (size_t i = 0; i < targets->count; i++) {
-        if (target_needs_place(&targets->list[i]))
+        if (targets->list[i].joint.format == NULL)
             targets->list[i].joint = joint_spool_sink(&targets->spool, output++);
     }
     return true;
@@ -175,7 +319,7 @@ static size_t list_rooms(const struct targets *targets, struct reservation_room 
         count += rooms[count].file != NULL;
     }
     if (targets->spool.file != NULL)
-        rooms[count++] = joint_spool_room(&targets->spool);
+        rooms[count++] = spool_room(&targets->spool);
     return count;
 }
 
@@ -213,7 +357,8 @@ bool targets_have_room(struct targets *targets, bool made, struct fault *fault)
 /* What this rank wrote. */
 static bool complete(struct targets *targets, struct fault *fault)
 {
-    bool done = joint_spool_complete(&targets->spool, fault);
+    struct file_out *spool = file_of(&targets->spool);
+    bool done = spool == NULL || file_out_complete(spool, fault);
 
     for (size_t i = 0; done && i < targets->count; i++) {
         struct file_out *joined = targets->list[i].joined;
@@ -222,24 +367,17 @@ static bool complete(struct targets *targets, struct fault *fault)
     return done;
 }
 
-static bool pour(struct targets *targets, struct fault *fault)
+/* By rank 0. Threads that compress one output go on while the next one is filled. */
+static bool finish_own(struct targets *targets, struct fault *fault)
 {
     size_t output = 0;
     bool done = true;
 
     for (size_t i = 0; done && i < targets->count; i++) {
         struct target *target = &targets->list[i];
-        done =
-            !target->joint.samples.apart || joint_spool_pour(&targets->spool, output++, &target->sink, fault);
+        if (target->joint.samples.apart)
+            done = spool_pour(&targets->spool, output++, &target->sink, fault);
     }
-    return done;
-}
-
-/* By rank 0. Threads that compress one output go on while the next one is filled. */
-static bool finish_own(struct targets *targets, struct fault *fault)
-{
-    bool done = pour(targets, fault);
-
     for (size_t i = 0; done && i < targets->count; i++)
         done = sink_finish(&targets->list[i].sink, fault);
     return done;
@@ -260,9 +398,11 @@ bool targets_add_files(const struct targets *targets, struct file_set *set, stru
 {
     bool done = true;
 
-    for (size_t i = 1; done && i < targets->count; i++)
-        done = target_add_files(&targets->list[i], set, fault);
-    return done && target_add_files(&targets->list[0], set, fault);
+    for (size_t i = 1; done && i <= targets->count; i++) {
+        const struct target *target = &targets->list[i % targets->count];
+        done = target->file == NULL || sink_add_files(&target->sink, set, fault);
+    }
+    return done;
 }
 
 bool targets_unseen(const struct targets *targets)
@@ -276,12 +416,92 @@ bool targets_unseen(const struct targets *targets)
     return unseen;
 }
 
+/* ---- temporary files that all remove ---- */
+
+/* What the others need memory for. */
+struct extent {
+    size_t count, bytes;
+};
+
+static bool list_own(struct targets *targets, struct extent *extent, struct fault *fault)
+{
+    sigset_t before;
+
+    guard_enter(&before);
+    extent->bytes = guard_list(NULL, 0, &extent->count);
+    targets->guarded_paths = mem_alloc(extent->bytes, 1, "the temporary files", fault);
+    if (targets->guarded_paths != NULL)
+        guard_list(targets->guarded_paths, extent->bytes, &extent->count);
+    guard_leave(&before);
+    return targets->guarded_paths != NULL;
+}
+
+static bool make_room(struct targets *targets, const struct extent *extent, struct fault *fault)
+{
+    targets->guarded_paths = mem_alloc(extent->bytes, 1, "the temporary files", fault);
+    targets->guarded = mem_alloc(extent->count, sizeof *targets->guarded, "the temporary files", fault);
+    return targets->guarded_paths != NULL && targets->guarded != NULL;
+}
+
+static void guard_all(struct targets *targets, size_t count)
+{
+    const char *path = targets->guarded_paths;
+    sigset_t before;
+
+    guard_enter(&before);
+    for (; targets->guarded_count < count; targets->guarded_count++) {
+        struct guarded *guarded = &targets->guarded[targets->guarded_count];
+        guarded->path = path;
+        guard_add(guarded);
+        path += strlen(path) + 1;
+    }
+    guard_leave(&before);
+}
+
+bool targets_guard(struct targets *targets, struct peers *all, struct fault *fault)
+{
+    struct extent extent = {.count = 0};
+    bool first = peers_lead(all), done;
+
+    if (peers_count(all) == 1)
+        return true;
+    done = !first || list_own(targets, &extent, fault);
+    if (!peers_broadcast(all, &extent, sizeof extent, fault) ||
+        !peers_agree(all, done && (first || make_room(targets, &extent, fault)), fault) ||
+        !peers_broadcast(all, targets->guarded_paths, extent.bytes, fault))
+        return false;
+    if (!first)
+        guard_all(targets, extent.count);
+    return true;
+}
+
+static void drop_guarded(struct targets *targets)
+{
+    sigset_t before;
+
+    guard_enter(&before);
+    for (size_t i = 0; i < targets->guarded_count; i++)
+        guard_drop(&targets->guarded[i]);
+    guard_leave(&before);
+    mem_free(targets->guarded_paths);
+    mem_free(targets->guarded);
+}
+
+/* ---- the end ---- */
+
 void targets_close(struct targets *targets)
 {
+    drop_guarded(targets);
     reservation_end(targets->reservation);
-    for (size_t i = 0; i < targets->count; i++)
-        target_close(&targets->list[i]);
-    joint_spool_close(&targets->spool);
+    for (size_t i = 0; i < targets->count; i++) {
+        struct target *target = &targets->list[i];
+        if (target->sink.format != NULL)
+            sink_close(&target->sink);
+        file_out_close(target->file);
+        file_out_close(target->joined);
+    }
+    file_out_close(targets->spool.file);
+    file_out_close(targets->spool.joined);
     mem_free(targets->list);
     *targets = (struct targets){.peers = targets->peers};
 }

@@ -5,15 +5,37 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
+#include "base/guard.h"
 #include "base/reservation.h"
 #include "peers/peers.h"
 #include "format/format.h"
 #include "plan/split.h"
 #include "plan/job.h"
-#include "joint.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* What rank 0 tells the others of a file that all of them write. */
+struct joint_file {
+    char temporary[PATH_MAX]; /* empty: there is no file to write together */
+    uint64_t begin;           /* of the samples */
+    bool synced;
+};
+
+/* A file into which the ranks of a split write the samples of outputs that take them in turn, and from which
+   rank 0 fills these outputs. */
+struct joint_spool {
+    const struct job *job;
+    const struct split *split;
+    size_t outputs;
+    struct file_out *file;   /* rank 0's; NULL: it is not open, or another rank's */
+    struct file_out *joined; /* of any other rank: rank 0's file */
+};
+
+/* The sink into which this rank writes its samples of an output. */
+struct sink joint_spool_sink(const struct joint_spool *spool, size_t output);
 
 struct target_request {
     const struct format *format;
@@ -38,16 +60,26 @@ struct targets {
     size_t count;
     struct joint_spool spool;        /* of several ranks, for those that take samples in turn */
     struct reservation *reservation; /* of several ranks, by rank 0: of room for all of them; or NULL */
+
+    /* Temporary files of rank 0, as any other rank guards them. */
+    char *guarded_paths; /* one after the other, each with its end */
+    struct guarded *guarded;
+    size_t guarded_count;
 };
 
-/* Room for so many. They are to be closed, also after a failure. */
+/* Begin with no target, and room for `most`. They are to be closed, also after a failure. */
 bool targets_make(struct targets *targets, size_t most, struct peers *peers, struct fault *fault);
 
-/* Open them one by one, the output first. Then settle where samples go that sinks take in turn, if ranks
-   divide the job so; room for what several ranks write is taken from then on, while they run. */
+/* Open them one by one, the output first. Then several ranks settle where samples go that sinks take in turn;
+   from then on rank 0 takes room for what they write, while they run. */
 bool targets_add(struct targets *targets, const struct target_request *request, struct fault *fault);
 bool targets_settle(struct targets *targets, const struct job *job, const struct split *split,
                     struct fault *fault);
+
+/* By all processes of the pipeline, idle ones too: if a signal ends one of them, it removes the temporary
+   files that rank 0 guards so far. Closing ends that. It may come late: a temporary has a random name, which
+   no later file gets. */
+bool targets_guard(struct targets *targets, struct peers *all, struct fault *fault);
 
 /* The sink that a run writes into. */
 struct sink *target_sink(struct target *target);
@@ -64,6 +96,8 @@ bool targets_add_files(const struct targets *targets, struct file_set *set, stru
 
 /* Whether nobody can have seen a byte of any of them. */
 bool targets_unseen(const struct targets *targets);
+
+/* Close the files. Those that have no names yet are removed. */
 void targets_close(struct targets *targets);
 
 #endif
