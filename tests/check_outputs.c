@@ -206,7 +206,7 @@ START_TEST(all_ranks_sync_what_they_write)
         ck_assert_msg(run.ranks[i].done, "%s", run.ranks[i].fault.text);
     ck_assert_uint_eq(journal_syncs("out"), run.count);
     ck_assert_uint_eq(journal_syncs("tee"), run.count);
-    ck_assert_uint_eq(journal_guarded(), 2);
+    ck_assert_uint_eq(journal_temp_files(), 2);
     journal_end();
     ranks_run_remove(&run);
     ranks_run_end(&run);

@@ -1,11 +1,11 @@
-/* Tests of threads: pools take every turn once, crews stop at the first fault, and belts and workshops keep
- * their order, whoever is late. */
-#include "base/belt.h"
+/* Tests of threads: pools take every turn once, parallel loops stop at the first fault, and queues and
+ * ordered work keep their order, whoever is late. */
+#include "base/work_queue.h"
 #include "base/clock.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/pool.h"
 #include "base/thread.h"
-#include "base/workshop.h"
+#include "base/ordered_work.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TURNS = 1000, MEMBERS = 5, PLACES = 3, STATIONS = 3, ROUNDS = 2000 };
+enum { TURNS = 1000, MEMBERS = 5, PLACES = 3, PHASES = 3, ROUNDS = 2000 };
 
 /* ---- pools ---- */
 
@@ -131,7 +131,7 @@ START_TEST(joining_may_take_no_longer_than_so_long)
 }
 END_TEST
 
-/* ---- crews ---- */
+/* ---- parallel loops ---- */
 
 struct hands {
     atomic_uint taken[MEMBERS];
@@ -140,7 +140,7 @@ struct hands {
 };
 
 /* The failing turn waits for the others to begin, and those for its fault. */
-static bool take_hand(void *context, size_t turn, struct crew *crew, struct fault *fault)
+static bool take_hand(void *context, size_t turn, struct parallel_loop *loop, struct fault *fault)
 {
     struct hands *hands = context;
 
@@ -151,18 +151,18 @@ static bool take_hand(void *context, size_t turn, struct crew *crew, struct faul
             sched_yield();
         return fault_raise(fault, STATUS_DEVICE, "turn %zu", turn);
     }
-    while (crew != NULL && hands->failing < MEMBERS && !crew_has_failed(crew, fault))
+    while (loop != NULL && hands->failing < MEMBERS && !parallel_loop_has_failed(loop, fault))
         sched_yield();
-    return hands->failing >= MEMBERS || crew == NULL;
+    return hands->failing >= MEMBERS || loop == NULL;
 }
 
-START_TEST(crews_take_every_turn)
+START_TEST(parallel_for_takes_every_turn)
 {
     for (size_t count = 0; count <= MEMBERS; count++) {
         struct hands side_by_side = {.failing = MEMBERS}, in_turn = {.failing = MEMBERS};
         struct fault fault;
-        ck_assert(crew_share(count, take_hand, &side_by_side, &fault));
-        ck_assert(crew_queue(count, take_hand, &in_turn, &fault));
+        ck_assert(parallel_for(count, take_hand, &side_by_side, &fault));
+        ck_assert(serial_for(count, take_hand, &in_turn, &fault));
         for (size_t i = 0; i < MEMBERS; i++) {
             ck_assert_uint_eq(side_by_side.taken[i], i < count);
             ck_assert_uint_eq(in_turn.taken[i], i < count);
@@ -172,14 +172,14 @@ START_TEST(crews_take_every_turn)
 END_TEST
 
 /* All of them are told of the one that failed, and so is the caller. */
-START_TEST(crews_stop_at_a_fault)
+START_TEST(parallel_for_stops_at_a_fault)
 {
     struct hands hands = {.failing = (size_t)_i, .together = MEMBERS};
     struct fault fault;
     char text[16];
 
     snprintf(text, sizeof text, "turn %d", _i);
-    ck_assert(!crew_share(MEMBERS, take_hand, &hands, &fault));
+    ck_assert(!parallel_for(MEMBERS, take_hand, &hands, &fault));
     ck_assert_int_eq(fault.status, STATUS_DEVICE);
     ck_assert_str_eq(fault.text, text);
     for (size_t i = 0; i < MEMBERS; i++)
@@ -192,7 +192,7 @@ START_TEST(queues_end_at_a_fault)
     struct hands hands = {.failing = (size_t)_i, .together = 1};
     struct fault fault;
 
-    ck_assert(!crew_queue(MEMBERS, take_hand, &hands, &fault));
+    ck_assert(!serial_for(MEMBERS, take_hand, &hands, &fault));
     ck_assert_int_eq(fault.status, STATUS_DEVICE);
     for (size_t i = 0; i < MEMBERS; i++)
         ck_assert_uint_eq(hands.taken[i], i <= (size_t)_i);
@@ -219,56 +219,56 @@ START_TEST(threads_are_counted)
 }
 END_TEST
 
-/* ---- belts ---- */
+/* ---- queues ---- */
 
 struct works {
-    struct belt *belt;
+    struct work_queue *queue;
     unsigned values[PLACES];
 };
 
-static struct belt *belt_make(size_t places, unsigned stations)
+static struct work_queue *queue_make(size_t places, unsigned phases)
 {
-    struct belt *belt;
+    struct work_queue *queue;
     struct fault fault;
-    ck_assert(belt_create(&belt, places, stations, &fault));
-    return belt;
+    ck_assert(work_queue_create(&queue, places, phases, &fault));
+    return queue;
 }
 
-/* At the station in the middle, late by chance. */
+/* At the phase in the middle, late by chance. */
 static void square(void *context, size_t first, size_t count, unsigned member)
 {
     struct works *works = context;
     size_t place;
     (void)first;
     (void)count;
-    while (belt_take(works->belt, 1, &place) == BELT_TAKEN) {
+    while (work_queue_take(works->queue, 1, &place) == WORK_QUEUE_TAKEN) {
         if ((works->values[place] + member) % 7 == 0)
             usleep(50);
         works->values[place] *= works->values[place];
-        belt_hand_on(works->belt, place);
+        work_queue_pass_on(works->queue, place);
     }
 }
 
 static void fill(struct works *works, unsigned value)
 {
     size_t place;
-    ck_assert_int_eq(belt_take(works->belt, 0, &place), BELT_TAKEN);
+    ck_assert_int_eq(work_queue_take(works->queue, 0, &place), WORK_QUEUE_TAKEN);
     works->values[place] = value;
-    belt_hand_on(works->belt, place);
+    work_queue_pass_on(works->queue, place);
 }
 
 static void empty(struct works *works, unsigned value)
 {
     size_t place;
-    ck_assert_int_eq(belt_take(works->belt, STATIONS - 1, &place), BELT_TAKEN);
+    ck_assert_int_eq(work_queue_take(works->queue, PHASES - 1, &place), WORK_QUEUE_TAKEN);
     ck_assert_uint_eq(works->values[place], value * value);
-    belt_hand_on(works->belt, place);
+    work_queue_pass_on(works->queue, place);
 }
 
 /* What comes out stands in the order in which it went in, however many work on it. */
-START_TEST(belts_keep_the_order)
+START_TEST(work_queues_keep_the_order)
 {
-    struct works works = {.belt = belt_make(PLACES, STATIONS)};
+    struct works works = {.queue = queue_make(PLACES, PHASES)};
     struct pool *pool = pool_make(MEMBERS - 1);
     size_t place;
     unsigned in = 0, out = 0;
@@ -279,69 +279,69 @@ START_TEST(belts_keep_the_order)
         empty(&works, out);
         fill(&works, in);
     }
-    belt_finish(works.belt);
+    work_queue_finish(works.queue);
     while (out < in)
         empty(&works, out++);
-    ck_assert(belt_drain(works.belt));
-    ck_assert_int_eq(belt_take(works.belt, STATIONS - 1, &place), BELT_FINISHED);
+    ck_assert(work_queue_drain(works.queue));
+    ck_assert_int_eq(work_queue_take(works.queue, PHASES - 1, &place), WORK_QUEUE_FINISHED);
     pool_join(pool);
     pool_destroy(pool);
-    belt_destroy(works.belt);
+    work_queue_destroy(works.queue);
 }
 END_TEST
 
 START_TEST(taking_without_waiting)
 {
-    struct belt *belt = belt_make(2, 2);
+    struct work_queue *queue = queue_make(2, 2);
     size_t first, second, place;
-    ck_assert(belt_has(belt, 0) && !belt_has(belt, 1));
-    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_EMPTY);
-    ck_assert_int_eq(belt_try(belt, 0, &first), BELT_TAKEN);
-    ck_assert_int_eq(belt_try(belt, 0, &second), BELT_TAKEN);
+    ck_assert(work_queue_has(queue, 0) && !work_queue_has(queue, 1));
+    ck_assert_int_eq(work_queue_try(queue, 1, &place), WORK_QUEUE_EMPTY);
+    ck_assert_int_eq(work_queue_try(queue, 0, &first), WORK_QUEUE_TAKEN);
+    ck_assert_int_eq(work_queue_try(queue, 0, &second), WORK_QUEUE_TAKEN);
     ck_assert_uint_eq(first, 0);
     ck_assert_uint_eq(second, 1);
-    ck_assert_int_eq(belt_try(belt, 0, &place), BELT_EMPTY);
-    belt_hand_on(belt, second);
-    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_EMPTY); /* the first comes first */
-    belt_hand_on(belt, first);
-    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_TAKEN);
+    ck_assert_int_eq(work_queue_try(queue, 0, &place), WORK_QUEUE_EMPTY);
+    work_queue_pass_on(queue, second);
+    ck_assert_int_eq(work_queue_try(queue, 1, &place), WORK_QUEUE_EMPTY); /* the first comes first */
+    work_queue_pass_on(queue, first);
+    ck_assert_int_eq(work_queue_try(queue, 1, &place), WORK_QUEUE_TAKEN);
     ck_assert_uint_eq(place, first);
-    belt_destroy(belt);
+    work_queue_destroy(queue);
 }
 END_TEST
 
-/* A place that was taken at the first station and not passed on does not keep a belt from finishing. */
-START_TEST(belts_finish)
+/* A place that was taken at the first phase and not passed on does not keep a queue from finishing. */
+START_TEST(work_queues_finish)
 {
-    struct belt *belt = belt_make(3, 2);
+    struct work_queue *queue = queue_make(3, 2);
     size_t place, idle;
-    ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
-    belt_hand_on(belt, place);
-    ck_assert_int_eq(belt_take(belt, 0, &idle), BELT_TAKEN);
-    belt_finish(belt);
-    ck_assert_int_eq(belt_take(belt, 1, &place), BELT_TAKEN);
-    ck_assert_int_eq(belt_take(belt, 1, &place), BELT_FINISHED);
-    belt_destroy(belt);
+    ck_assert_int_eq(work_queue_take(queue, 0, &place), WORK_QUEUE_TAKEN);
+    work_queue_pass_on(queue, place);
+    ck_assert_int_eq(work_queue_take(queue, 0, &idle), WORK_QUEUE_TAKEN);
+    work_queue_finish(queue);
+    ck_assert_int_eq(work_queue_take(queue, 1, &place), WORK_QUEUE_TAKEN);
+    ck_assert_int_eq(work_queue_take(queue, 1, &place), WORK_QUEUE_FINISHED);
+    work_queue_destroy(queue);
 }
 END_TEST
 
 START_TEST(the_later_station_comes_first)
 {
-    struct belt *belt = belt_make(2, 3);
+    struct work_queue *queue = queue_make(2, 3);
     size_t first, second;
-    unsigned station;
-    ck_assert_int_eq(belt_take(belt, 0, &first), BELT_TAKEN);
-    belt_hand_on(belt, first);
-    ck_assert_int_eq(belt_take(belt, 0, &second), BELT_TAKEN);
-    belt_hand_on(belt, second);
-    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
-    ck_assert_uint_eq(station, 1);
-    belt_hand_on(belt, first);
-    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
-    ck_assert_uint_eq(station, 2);
-    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &second), BELT_TAKEN);
-    ck_assert_uint_eq(station, 1);
-    belt_destroy(belt);
+    unsigned phase;
+    ck_assert_int_eq(work_queue_take(queue, 0, &first), WORK_QUEUE_TAKEN);
+    work_queue_pass_on(queue, first);
+    ck_assert_int_eq(work_queue_take(queue, 0, &second), WORK_QUEUE_TAKEN);
+    work_queue_pass_on(queue, second);
+    ck_assert_int_eq(work_queue_take_any(queue, 1, 2, &phase, &first), WORK_QUEUE_TAKEN);
+    ck_assert_uint_eq(phase, 1);
+    work_queue_pass_on(queue, first);
+    ck_assert_int_eq(work_queue_take_any(queue, 1, 2, &phase, &first), WORK_QUEUE_TAKEN);
+    ck_assert_uint_eq(phase, 2);
+    ck_assert_int_eq(work_queue_take_any(queue, 1, 2, &phase, &second), WORK_QUEUE_TAKEN);
+    ck_assert_uint_eq(phase, 1);
+    work_queue_destroy(queue);
 }
 END_TEST
 
@@ -351,30 +351,30 @@ static void stop(void *context, size_t first, size_t count, unsigned member)
     (void)count;
     (void)member;
     usleep(1000);
-    belt_stop(context);
+    work_queue_stop(context);
 }
 
-START_TEST(nobody_waits_for_a_belt_that_stopped)
+START_TEST(nobody_waits_for_a_queue_that_stopped)
 {
-    struct belt *belt = belt_make(1, 2);
+    struct work_queue *queue = queue_make(1, 2);
     struct pool *pool = pool_make(1);
     size_t place;
-    ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
+    ck_assert_int_eq(work_queue_take(queue, 0, &place), WORK_QUEUE_TAKEN);
     if (_i != 0)
-        belt_hand_on(belt, place);
-    ck_assert_uint_eq(pool_start(pool, 1, stop, belt), 1);
+        work_queue_pass_on(queue, place);
+    ck_assert_uint_eq(pool_start(pool, 1, stop, queue), 1);
     if (_i != 0)
-        ck_assert(!belt_drain(belt));
+        ck_assert(!work_queue_drain(queue));
     else
-        ck_assert_int_eq(belt_take(belt, 1, &place), BELT_STOPPED);
-    ck_assert_int_eq(belt_try(belt, 0, &place), BELT_STOPPED);
+        ck_assert_int_eq(work_queue_take(queue, 1, &place), WORK_QUEUE_STOPPED);
+    ck_assert_int_eq(work_queue_try(queue, 0, &place), WORK_QUEUE_STOPPED);
     pool_join(pool);
     pool_destroy(pool);
-    belt_destroy(belt);
+    work_queue_destroy(queue);
 }
 END_TEST
 
-/* ---- workshops ---- */
+/* ---- ordered work ---- */
 
 struct pieces {
     atomic_uint number[PLACES];
@@ -392,59 +392,59 @@ static void square_piece(void *context, size_t place, unsigned worker)
     pieces->at_work[worker]--;
 }
 
-static struct workshop *workshop_make(struct pieces *pieces, unsigned workers)
+static struct ordered_work *ordered_work_make(struct pieces *pieces, unsigned workers)
 {
-    struct workshop *workshop;
+    struct ordered_work *ordered;
     struct fault fault;
-    ck_assert(workshop_open(&workshop, PLACES, workers, square_piece, pieces, &fault));
-    ck_assert_uint_eq(workshop_threads(workshop), workers - 1);
-    return workshop;
+    ck_assert(ordered_work_open(&ordered, PLACES, workers, square_piece, pieces, &fault));
+    ck_assert_uint_eq(ordered_work_threads(ordered), workers - 1);
+    return ordered;
 }
 
-static void take_piece(struct workshop *workshop, struct pieces *pieces, unsigned number)
+static void take_piece(struct ordered_work *ordered, struct pieces *pieces, unsigned number)
 {
-    size_t place = workshop_take(workshop);
+    size_t place = ordered_work_take(ordered);
     ck_assert_uint_eq(pieces->number[place], number * number);
-    workshop_vacate(workshop, place);
+    ordered_work_vacate(ordered, place);
 }
 
-static void put_piece(struct workshop *workshop, struct pieces *pieces, size_t place, unsigned number)
+static void put_piece(struct ordered_work *ordered, struct pieces *pieces, size_t place, unsigned number)
 {
     pieces->number[place] = number;
-    workshop_put(workshop, place);
+    ordered_work_put(ordered, place);
 }
 
-START_TEST(workshops_keep_the_order)
+START_TEST(ordered_work_keeps_the_order)
 {
     struct pieces pieces = {.wrong = 0};
-    struct workshop *workshop = workshop_make(&pieces, (unsigned)_i);
+    struct ordered_work *ordered = ordered_work_make(&pieces, (unsigned)_i);
     unsigned in = 0, out = 0;
     size_t place;
     while (in < ROUNDS) {
-        while (in < ROUNDS && workshop_claim(workshop, &place))
-            put_piece(workshop, &pieces, place, in++);
-        take_piece(workshop, &pieces, out++);
+        while (in < ROUNDS && ordered_work_claim(ordered, &place))
+            put_piece(ordered, &pieces, place, in++);
+        take_piece(ordered, &pieces, out++);
     }
     while (out < in)
-        take_piece(workshop, &pieces, out++);
-    workshop_close(workshop);
+        take_piece(ordered, &pieces, out++);
+    ordered_work_close(ordered);
     ck_assert_uint_eq(pieces.wrong, 0);
     ck_assert_uint_eq(pieces.done, ROUNDS);
 }
 END_TEST
 
 /* Whoever put the pieces in may give them up at any time. */
-START_TEST(workshops_close_with_work_left)
+START_TEST(ordered_work_closes_with_work_left)
 {
     for (unsigned round = 0; round < ROUNDS / 10; round++) {
         struct pieces pieces = {.wrong = 0};
-        struct workshop *workshop = workshop_make(&pieces, (unsigned)_i);
+        struct ordered_work *ordered = ordered_work_make(&pieces, (unsigned)_i);
         size_t place;
-        for (unsigned in = 0; in <= round % PLACES && workshop_claim(workshop, &place); in++)
-            put_piece(workshop, &pieces, place, in);
+        for (unsigned in = 0; in <= round % PLACES && ordered_work_claim(ordered, &place); in++)
+            put_piece(ordered, &pieces, place, in);
         if (round % 2 == 0)
-            take_piece(workshop, &pieces, 0);
-        workshop_close(workshop);
+            take_piece(ordered, &pieces, 0);
+        ordered_work_close(ordered);
         ck_assert_uint_eq(pieces.wrong, 0);
     }
 }
@@ -453,30 +453,30 @@ END_TEST
 static Suite *threads_suite(void)
 {
     Suite *suite = suite_create("threads");
-    TCase *pools_case = tcase_create("pools"), *belts_case = tcase_create("belts"),
-          *workshops_case = tcase_create("workshops");
+    TCase *pools_case = tcase_create("pools"), *queues_case = tcase_create("queues"),
+          *ordered_work_case = tcase_create("ordered work");
     tcase_set_timeout(pools_case, 60);
-    tcase_set_timeout(belts_case, 60);
-    tcase_set_timeout(workshops_case, 60);
+    tcase_set_timeout(queues_case, 60);
+    tcase_set_timeout(ordered_work_case, 60);
     tcase_add_test(pools_case, every_turn_is_taken_once);
     tcase_add_test(pools_case, loops_follow_each_other);
     tcase_add_loop_test(pools_case, missing_threads_are_not_missed, 0, MEMBERS);
     tcase_add_test(pools_case, who_is_joined_has_done_its_turn);
     tcase_add_test(pools_case, joining_may_take_no_longer_than_so_long);
-    tcase_add_test(pools_case, crews_take_every_turn);
-    tcase_add_loop_test(pools_case, crews_stop_at_a_fault, 0, MEMBERS);
+    tcase_add_test(pools_case, parallel_for_takes_every_turn);
+    tcase_add_loop_test(pools_case, parallel_for_stops_at_a_fault, 0, MEMBERS);
     tcase_add_loop_test(pools_case, queues_end_at_a_fault, 0, MEMBERS);
     tcase_add_test(pools_case, threads_are_counted);
-    tcase_add_loop_test(belts_case, belts_keep_the_order, 1, MEMBERS);
-    tcase_add_test(belts_case, taking_without_waiting);
-    tcase_add_test(belts_case, belts_finish);
-    tcase_add_test(belts_case, the_later_station_comes_first);
-    tcase_add_loop_test(belts_case, nobody_waits_for_a_belt_that_stopped, 0, 2);
+    tcase_add_loop_test(queues_case, work_queues_keep_the_order, 1, MEMBERS);
+    tcase_add_test(queues_case, taking_without_waiting);
+    tcase_add_test(queues_case, work_queues_finish);
+    tcase_add_test(queues_case, the_later_station_comes_first);
+    tcase_add_loop_test(queues_case, nobody_waits_for_a_queue_that_stopped, 0, 2);
     suite_add_tcase(suite, pools_case);
-    tcase_add_loop_test(workshops_case, workshops_keep_the_order, 1, MEMBERS);
-    tcase_add_loop_test(workshops_case, workshops_close_with_work_left, 1, MEMBERS);
-    suite_add_tcase(suite, belts_case);
-    suite_add_tcase(suite, workshops_case);
+    tcase_add_loop_test(ordered_work_case, ordered_work_keeps_the_order, 1, MEMBERS);
+    tcase_add_loop_test(ordered_work_case, ordered_work_closes_with_work_left, 1, MEMBERS);
+    suite_add_tcase(suite, queues_case);
+    suite_add_tcase(suite, ordered_work_case);
     return suite;
 }
 

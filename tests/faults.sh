@@ -1,5 +1,5 @@
 #!/bin/sh
-# A fault that is about a file or an option says so in a field, which fault_raise_about fills: no fault_raise has a format
+# A fault that is about a file or an option says so in a field, which fault_set_for fills: no fault_raise has a format
 # that begins with "%s: " or with an option, if samples are read, planned, or written there. Prints a line for each that has.
 set -u
 
@@ -8,10 +8,10 @@ find src/base src/format src/png src/plan src/pipeline kernels -type f \( -name 
     FNR == 1 { open = 0 }
     /fault_raise\(/ { open = 2 }
     open && /"%s: / {
-        print "FAIL: " FILENAME ":" FNR ": a subject in the text of a fault: fault_raise_about has a field for it"
+        print "FAIL: " FILENAME ":" FNR ": a subject in the text of a fault: fault_set_for has a field for it"
         failed = 1
     }
-    /fault_raise_about\(/ { about++ }
+    /fault_set_for\(/ { about++ }
     open { open-- }
     END {
         if (about < 50) {

@@ -2,7 +2,7 @@
  * them. */
 #include "journal.h"
 
-#include "base/guard.h"
+#include "base/temp_cleanup.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct entry {
 
 struct journal {
     atomic_size_t count, names, syncs;
-    size_t guarded;
+    size_t listed;
     struct entry entries[ENTRIES_MOST];
 };
 
@@ -111,7 +111,7 @@ static bool come_in_between(void)
     size_t call = ++journal->names;
 
     if (call == 1)
-        guard_list(NULL, 0, &journal->guarded);
+        temp_cleanup_list(NULL, 0, &journal->listed);
     if (call == trouble.call && trouble.signal != 0)
         kill(getpid(), trouble.signal);
     return trouble.signal == 0 &&
@@ -175,9 +175,9 @@ void journal_bring(struct journal_trouble coming)
     trouble = coming;
 }
 
-size_t journal_guarded(void)
+size_t journal_temp_files(void)
 {
-    return journal->guarded;
+    return journal->listed;
 }
 
 size_t journal_names(void)

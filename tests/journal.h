@@ -24,7 +24,7 @@ void journal_bring(struct journal_trouble trouble);
 
 /* Calls that were to change a name so far, and the files that a signal would have removed at the first. */
 size_t journal_names(void);
-size_t journal_guarded(void);
+size_t journal_temp_files(void);
 
 /* Calls so far. */
 size_t journal_count(void);

@@ -260,7 +260,7 @@ lists_statuses()
 
 signals_of_guard()
 {
-    sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/base/guard.c" | sed 's/SIG//g; s/,//g'
+    sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/base/temp_cleanup.c" | sed 's/SIG//g; s/,//g'
 }
 
 instruction_sets()

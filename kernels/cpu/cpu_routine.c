@@ -41,7 +41,7 @@ static bool find_rung(const char *name, int *rung, struct fault *fault)
         if (strcmp(name, cpu_routine_rungs[*rung].name) == 0)
             return true;
     }
-    return fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: the CPU has naive, blocked and fused", name);
+    return fault_set_for(fault, STATUS_USAGE, "--rung", "%s: the CPU has naive, blocked and fused", name);
 }
 
 static bool check_wish(const struct rung_wish *wish, struct fault *fault)
@@ -148,13 +148,13 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
             --*rung;
     }
     return reason == NULL ||
-           fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: %s", cpu_routine_rungs[*rung].name, reason);
+           fault_set_for(fault, STATUS_USAGE, "--rung", "%s: %s", cpu_routine_rungs[*rung].name, reason);
 }
 
 /* Of all threads; those that never come to theirs take no memory, as no page is there before it is used. */
 static bool create_arenas(struct routine *routine, size_t bytes, struct fault *fault)
 {
-    routine->block = mem_untouched(bytes + CACHE_LINE, "tiles", fault);
+    routine->block = mem_lazy_zero(bytes + CACHE_LINE, "tiles", fault);
     if (routine->block == NULL)
         return false;
     routine->arenas = (char *)(((uintptr_t)routine->block + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);

@@ -137,7 +137,7 @@ bool cpu_sums_settle(const struct device *device, const struct shape *shape, enu
     (void)device, (void)work;
     *form = (struct form){.shape = *shape};
     return wish->rung == NULL ||
-           fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: the CPU has one way to add", wish->rung);
+           fault_set_for(fault, STATUS_USAGE, "--rung", "%s: the CPU has one way to add", wish->rung);
 }
 
 void cpu_sums_add_by(struct device *device, const struct form *form)

@@ -1,7 +1,7 @@
 /* The shape of the tiles that a sweep over a field works in. */
 #include "cpu_tiling.h"
 
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "base/size.h"
 
 #include <stdint.h>
@@ -219,7 +219,7 @@ static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
 
 static size_t slots_room(void)
 {
-    size_t near = machine_near_cache();
+    size_t near = memory_limits_l2_cache();
 
     return near >= LARGE_NEAR_CACHE ? NEAR_SHARE(near) : FAR_CACHE_BYTES;
 }

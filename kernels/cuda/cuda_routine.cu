@@ -172,11 +172,11 @@ static bool is_on_ladder(const char *name)
 static bool refuse_wish(const struct rung_wish *wish, const char *refusal, struct fault *fault)
 {
     if (wish->rung == NULL)
-        return fault_raise_about(fault, STATUS_USAGE, "--rung", "none applies: %s", refusal);
+        return fault_set_for(fault, STATUS_USAGE, "--rung", "none applies: %s", refusal);
     if (!is_on_ladder(wish->rung))
-        return fault_raise_about(fault, STATUS_USAGE, "--rung",
-                                 "%s: the GPU has no such rung (--list names them)", wish->rung);
-    return fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: %s", wish->rung, refusal);
+        return fault_set_for(fault, STATUS_USAGE, "--rung",
+                             "%s: the GPU has no such rung (--list names them)", wish->rung);
+    return fault_set_for(fault, STATUS_USAGE, "--rung", "%s: %s", wish->rung, refusal);
 }
 
 static const char *reason_for(const struct rung_wish *wish)

@@ -169,8 +169,8 @@ static bool settle_reduction(const struct rung_wish *wish, struct cuda_reduction
     struct cuda_refusal refusal;
 
     return cuda_reduction_settle(&wished, reduction, &refusal) ||
-           fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: %s",
-                             wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal.text);
+           fault_set_for(fault, STATUS_USAGE, "--rung", "%s: %s",
+                         wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal.text);
 }
 
 bool cuda_sums_settle(const struct device *device, const struct shape *shape, enum work_type work,

@@ -32,7 +32,7 @@ bool fault_raise(struct fault *fault, enum status status, const char *format, ..
     return false;
 }
 
-bool fault_raise_about(struct fault *fault, enum status status, const char *subject, const char *format, ...)
+bool fault_set_for(struct fault *fault, enum status status, const char *subject, const char *format, ...)
 {
     va_list arguments;
 
@@ -101,7 +101,7 @@ FILE *diag_stream(void)
     return diag_diverted != NULL ? diag_diverted : stderr;
 }
 
-void diag_divert(FILE *stream)
+void diag_redirect(FILE *stream)
 {
     diag_diverted = stream;
 }

@@ -42,7 +42,7 @@ struct fault {
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* The same of a subject, which stands before the reason that the format gives. */
-bool fault_raise_about(struct fault *fault, enum status status, const char *subject, const char *format, ...)
+bool fault_set_for(struct fault *fault, enum status status, const char *subject, const char *format, ...)
     DIAG_PRINTF(4, 5);
 
 /* Put "subject: " before the text of a fault that a deeper function raised; return false. */
@@ -66,7 +66,7 @@ enum diag_level diag_level(void);
 /* Where the lines of this thread go: to standard error, or to where they have been diverted, until NULL ends
  * that. */
 FILE *diag_stream(void);
-void diag_divert(FILE *stream);
+void diag_redirect(FILE *stream);
 
 /* One line each: an error always, which gives its status; a note unless quiet; a detail only when verbose. */
 enum status diag_error(const struct fault *fault);

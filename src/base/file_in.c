@@ -1,7 +1,7 @@
 /* Input files as byte streams: read in turn or at any place, looked into ahead, and stopped. */
 #include "file_in.h"
 
-#include "descriptor.h"
+#include "fd_io.h"
 #include "mem.h"
 #include "path.h"
 
@@ -28,7 +28,7 @@ struct file_in {
 
 static bool refuse(const struct file_in *file, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+    return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
 bool file_in_open(struct file_in **result, const char *path, struct fault *fault)
@@ -44,7 +44,7 @@ bool file_in_open(struct file_in **result, const char *path, struct fault *fault
     if (file->descriptor < 0)
         refuse(file, fault);
     else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
-        fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
+        fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
     else {
         file->begin = lseek(file->descriptor, 0, SEEK_CUR);
         *result = file;
@@ -122,7 +122,7 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
             return refuse(file, fault);
         if (watched[1].revents != 0)
-            return fault_raise_about(fault, STATUS_IO, file->name, "reading was stopped");
+            return fault_set_for(fault, STATUS_IO, file->name, "reading was stopped");
     } while (watched[0].revents == 0);
     return true;
 }
@@ -141,8 +141,8 @@ static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_
         count = read(file->descriptor, bytes + *got, size - *got);
         if (count < 0 && errno == EINTR)
             continue;
-        waits = file->stops || descriptor_would_wait(count);
-        if (descriptor_would_wait(count))
+        waits = file->stops || fd_would_wait(count);
+        if (fd_would_wait(count))
             continue;
         if (count < 0)
             return refuse(file, fault);
@@ -197,7 +197,8 @@ static size_t waiting_bytes(const struct file_in *file)
     return ioctl(file->descriptor, FIONREAD, &waiting) == 0 && waiting > 0 ? (size_t)waiting : 0;
 }
 
-bool file_in_glance(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+bool file_in_peek_nonblocking(struct file_in *file, void *bytes, size_t size, size_t *got,
+                              struct fault *fault)
 {
     size_t there = file->ahead_end - file->ahead_begin + waiting_bytes(file);
 
@@ -241,7 +242,7 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
 
     if (position < 0)
         return refuse(file, fault);
-    return descriptor_read_at(file->descriptor, (uint64_t)begin, bytes, size, got) || refuse(file, fault);
+    return fd_read_at(file->descriptor, (uint64_t)begin, bytes, size, got) || refuse(file, fault);
 }
 
 bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
@@ -255,7 +256,7 @@ bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
     return true;
 }
 
-bool file_in_allow_stop(struct file_in *file, struct fault *fault)
+bool file_in_make_cancellable(struct file_in *file, struct fault *fault)
 {
     if (file->stops || file_in_is_regular(file))
         return true;
@@ -267,7 +268,7 @@ bool file_in_allow_stop(struct file_in *file, struct fault *fault)
     return true;
 }
 
-void file_in_stop(struct file_in *file)
+void file_in_cancel(struct file_in *file)
 {
     ssize_t told = file->stops ? write(file->alarm[1], "", 1) : 0;
 

@@ -36,7 +36,8 @@ struct file_in_state file_in_state_at(const char *path);
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
 /* The same without waiting: less, too, where whoever writes into a pipe has not written more yet. */
-bool file_in_glance(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
+bool file_in_peek_nonblocking(struct file_in *file, void *bytes, size_t size, size_t *got,
+                              struct fault *fault);
 
 /* Take up to size bytes, less only at the end of the file. */
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
@@ -59,8 +60,8 @@ bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault);
 
 /* From any thread: a read that waits for a pipe, and every later one, fails. The file must have been made
    ready for it. */
-bool file_in_allow_stop(struct file_in *file, struct fault *fault);
-void file_in_stop(struct file_in *file);
+bool file_in_make_cancellable(struct file_in *file, struct fault *fault);
+void file_in_cancel(struct file_in *file);
 
 void file_in_close(struct file_in *file);
 

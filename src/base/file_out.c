@@ -1,8 +1,8 @@
 /* Output files as byte streams: temporaries that are renamed when complete, and checked ends. */
 #include "file_out.h"
 
-#include "descriptor.h"
-#include "mapped.h"
+#include "fd_io.h"
+#include "tmpfs_store.h"
 #include "mem.h"
 #include "naming.h"
 #include "path.h"
@@ -32,7 +32,7 @@ struct file_out {
 
 static bool refuse(const struct file_out *file, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+    return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
 /* The permissions of a file that is replaced stay; a new file gets what the umask leaves. */
@@ -45,18 +45,18 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     file->naming.temporary = path_temporary(file->naming.target, fault);
     if (file->naming.temporary == NULL)
         return false;
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     file->descriptor = open(file->naming.temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                             existing == NULL ? mode : 0600);
     reason = errno;
-    file->naming.guarded.path = file->naming.temporary;
+    file->naming.cleanup.path = file->naming.temporary;
     if (file->descriptor >= 0)
-        guard_add(&file->naming.guarded);
-    guard_leave(&before);
+        temp_cleanup_add(&file->naming.cleanup);
+    temp_cleanup_release_signals(&before);
     if (file->descriptor < 0) {
         mem_free(file->naming.temporary);
         file->naming.temporary = NULL;
-        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
+        return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(reason));
     }
     if (existing != NULL && fchmod(file->descriptor, mode) != 0)
         return refuse(file, fault);
@@ -75,7 +75,7 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
     bool exists = stat(path, &info) == 0;
 
     if (exists && S_ISDIR(info.st_mode))
-        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
+        return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
     if (exists && !S_ISREG(info.st_mode))
         return open_in_place(file, path, 0, fault);
     if (exists && access(path, W_OK) != 0)
@@ -165,7 +165,7 @@ const char *file_out_target(const struct file_out *file)
 static bool write_in_turn(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
 {
     file->flushed = file->flushed || size > 0;
-    return descriptor_write(file->descriptor, bytes, size) || refuse(file, fault);
+    return fd_write(file->descriptor, bytes, size) || refuse(file, fault);
 }
 
 static bool flush(struct file_out *file, struct fault *fault)
@@ -219,10 +219,10 @@ static bool open_joined(struct file_out *file, struct fault *fault)
     if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
         return refuse(file, fault);
     file->length = (uint64_t)info.st_size;
-    file->naming.guarded.path = file->naming.temporary;
-    guard_enter(&before);
-    guard_add(&file->naming.guarded);
-    guard_leave(&before);
+    file->naming.cleanup.path = file->naming.temporary;
+    temp_cleanup_hold_signals(&before);
+    temp_cleanup_add(&file->naming.cleanup);
+    temp_cleanup_release_signals(&before);
     file->naming.foreign = true;
     return true;
 }
@@ -286,7 +286,7 @@ bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault)
 
 void file_out_expect_writers(struct file_out *file, unsigned threads)
 {
-    file->mapped = mapped_is_faster(file->descriptor, threads);
+    file->mapped = tmpfs_store_is_faster(file->descriptor, threads);
 }
 
 /* Nobody else should know the temporary; whoever cuts it short takes what has been written. */
@@ -295,7 +295,7 @@ static bool has_its_length(const struct file_out *file, struct fault *fault)
     struct stat now;
 
     return file->length == 0 || fstat(file->descriptor, &now) != 0 || (uint64_t)now.st_size >= file->length ||
-           fault_raise_about(fault, STATUS_IO, file->name, "the temporary file has been truncated");
+           fault_set_for(fault, STATUS_IO, file->name, "the temporary file has been truncated");
 }
 
 /* How many bytes, from the first on, need not be written any more. */
@@ -305,7 +305,7 @@ static bool store(const struct file_out *file, uint64_t offset, const void *byte
     *stored = 0;
     if (!file->mapped || offset > file->length || size > file->length - offset)
         return true;
-    *stored = mapped_store(file->descriptor, offset, bytes, size);
+    *stored = tmpfs_store(file->descriptor, offset, bytes, size);
     return *stored == size || has_its_length(file, fault);
 }
 
@@ -315,11 +315,11 @@ bool file_out_write_at(const struct file_out *file, uint64_t offset, const void 
     size_t done;
 
     return store(file, offset, bytes, size, &done, fault) &&
-           (descriptor_write_at(file->descriptor, offset + done, (const char *)bytes + done, size - done) ||
+           (fd_write_at(file->descriptor, offset + done, (const char *)bytes + done, size - done) ||
             refuse(file, fault));
 }
 
-bool file_out_unseen(const struct file_out *file)
+bool file_out_is_untouched(const struct file_out *file)
 {
     return file->naming.temporary != NULL || !file->flushed;
 }
@@ -332,7 +332,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
         return true;
     if (!flush(file, fault) || !has_its_length(file, fault))
         return false;
-    if (file->synced && !descriptor_sync(descriptor))
+    if (file->synced && !fd_sync(descriptor))
         return refuse(file, fault);
     mem_free(file->buffer);
     file->buffer = NULL;

@@ -65,7 +65,7 @@ bool file_out_write_at(const struct file_out *file, uint64_t offset, const void 
                        struct fault *fault);
 
 /* Whether nobody can have seen a byte of it yet. */
-bool file_out_unseen(const struct file_out *file);
+bool file_out_is_untouched(const struct file_out *file);
 
 /* The output is complete: flush and close with a check, and release its buffer; its name comes later. */
 bool file_out_complete(struct file_out *file, struct fault *fault);

@@ -1,8 +1,8 @@
 /* Sets of output files, which get their names together: all of them do, or none. */
 #include "file_set.h"
 
-#include "descriptor.h"
-#include "guard.h"
+#include "fd_io.h"
+#include "temp_cleanup.h"
 #include "mem.h"
 #include "naming.h"
 #include "path.h"
@@ -16,7 +16,7 @@
 bool file_set_add(struct file_set *set, struct file_out *file, struct fault *fault)
 {
     struct file_set_member *members =
-        mem_grown(set->members, set->count, &set->capacity, sizeof *members, "the outputs", fault);
+        mem_grow(set->members, set->count, &set->capacity, sizeof *members, "the outputs", fault);
 
     if (members == NULL)
         return false;
@@ -59,8 +59,8 @@ static bool open_folders(struct file_set *set, struct fault *fault)
             continue;
         member->folder = path_open_folder(naming_of(set, i)->target);
         if (member->folder < 0)
-            return fault_raise_about(fault, STATUS_IO, file_out_name(member->file),
-                                     "its folder cannot be opened for --sync: %s", strerror(errno));
+            return fault_set_for(fault, STATUS_IO, file_out_name(member->file),
+                                 "its folder cannot be opened for --sync: %s", strerror(errno));
     }
     return true;
 }
@@ -69,9 +69,9 @@ static bool sync_folders(const struct file_set *set, struct fault *fault)
 {
     for (size_t i = 0; i < set->count; i++) {
         const struct file_set_member *member = &set->members[i];
-        if (member->folder >= 0 && !descriptor_sync(member->folder))
-            return fault_raise_about(fault, STATUS_IO, file_out_name(member->file),
-                                     "written, but its name may not be on the disk: %s", strerror(errno));
+        if (member->folder >= 0 && !fd_sync(member->folder))
+            return fault_set_for(fault, STATUS_IO, file_out_name(member->file),
+                                 "written, but its name may not be on the disk: %s", strerror(errno));
     }
     return true;
 }
@@ -125,7 +125,7 @@ static bool take_names(const struct file_set *set, struct fault *fault)
     for (size_t i = 0; i < set->count; i++) {
         struct naming *naming = naming_of(set, i);
         if (naming != NULL && !naming_take(naming, i + 1 < set->count)) {
-            fault_raise_about(fault, STATUS_IO, file_out_name(set->members[i].file), "%s", strerror(errno));
+            fault_set_for(fault, STATUS_IO, file_out_name(set->members[i].file), "%s", strerror(errno));
             give_back(set, i, fault);
             return false;
         }
@@ -138,9 +138,9 @@ static bool name_all(const struct file_set *set, struct fault *fault)
     sigset_t before;
     bool done;
 
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     done = take_names(set, fault);
-    guard_leave(&before);
+    temp_cleanup_release_signals(&before);
     return done;
 }
 

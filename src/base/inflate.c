@@ -58,7 +58,7 @@ static void know(struct inflater *inflater, const void *before, size_t size)
     isal_inflate_set_dict(&inflater->stream, (uint8_t *)before, (uint32_t)size);
 }
 
-bool inflater_rests(const struct inflater *inflater)
+bool inflater_at_boundary(const struct inflater *inflater)
 {
     const struct inflate_state *stream = &inflater->stream;
     const bool before_block =
@@ -69,7 +69,7 @@ bool inflater_rests(const struct inflater *inflater)
 }
 
 /* They are whole bytes above the bits of the last one of the stream. */
-size_t inflater_excess(const struct inflater *inflater, unsigned char bytes[INFLATE_EXCESS])
+size_t inflater_unused_input(const struct inflater *inflater, unsigned char bytes[INFLATE_UNUSED_MOST])
 {
     const size_t bits = (size_t)inflater->stream.read_in_length, count = bits / 8;
 
@@ -161,14 +161,14 @@ static void know(struct inflater *inflater, const void *before, size_t size)
     inflateSetDictionary(&inflater->stream, before, (uInt)size);
 }
 
-bool inflater_rests(const struct inflater *inflater)
+bool inflater_at_boundary(const struct inflater *inflater)
 {
     enum { BETWEEN_BLOCKS = 128 }; /* and no bits of a byte left, as zlib documents it */
 
     return inflater->progress == INFLATE_UNDER_WAY && inflater->stream.data_type == BETWEEN_BLOCKS;
 }
 
-size_t inflater_excess(const struct inflater *inflater, unsigned char bytes[INFLATE_EXCESS])
+size_t inflater_unused_input(const struct inflater *inflater, unsigned char bytes[INFLATE_UNUSED_MOST])
 {
     (void)inflater, (void)bytes; /* zlib takes no more than it needs */
     return 0;
@@ -218,7 +218,7 @@ void inflater_restart(struct inflater *inflater)
     restart(inflater);
 }
 
-void inflater_go_on(struct inflater *inflater, const void *before, size_t size)
+void inflater_resume(struct inflater *inflater, const void *before, size_t size)
 {
     inflater_restart(inflater);
     if (size > 0)

@@ -39,14 +39,14 @@ const char *inflater_damage(const struct inflater *inflater);
 void inflater_restart(struct inflater *inflater);
 
 /* Of a bare stream: go on where a block begins, after so many bytes, at most INFLATE_WINDOW of them. */
-void inflater_go_on(struct inflater *inflater, const void *before, size_t size);
+void inflater_resume(struct inflater *inflater, const void *before, size_t size);
 
 /* Of a bare stream: whether it stands between two blocks and two bytes, and has put out everything. */
-bool inflater_rests(const struct inflater *inflater);
+bool inflater_at_boundary(const struct inflater *inflater);
 
 /* Of a bare stream that has ended: bytes that were used, and follow its end. Returns how many. */
-#define INFLATE_EXCESS 8
-size_t inflater_excess(const struct inflater *inflater, unsigned char bytes[INFLATE_EXCESS]);
+#define INFLATE_UNUSED_MOST 8
+size_t inflater_unused_input(const struct inflater *inflater, unsigned char bytes[INFLATE_UNUSED_MOST]);
 
 /* NULL is fine. */
 void inflater_free(struct inflater *inflater);

@@ -43,7 +43,7 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
     return pointer;
 }
 
-void *mem_untouched(size_t bytes, const char *purpose, struct fault *fault)
+void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault)
 {
     void *pointer = bytes <= PTRDIFF_MAX ? calloc(bytes, 1) : NULL;
 
@@ -52,8 +52,8 @@ void *mem_untouched(size_t bytes, const char *purpose, struct fault *fault)
     return pointer;
 }
 
-void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
-                struct fault *fault)
+void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
+               struct fault *fault)
 {
     size_t grown = *capacity == 0 ? FIRST_CAPACITY : 2 * *capacity;
     void *larger;

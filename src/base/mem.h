@@ -24,12 +24,12 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
 
 /* Zero as well, but not yet there: the system gives a page when it is first touched. Aligned for nothing but
    scalars. */
-void *mem_untouched(size_t bytes, const char *purpose, struct fault *fault);
+void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 
 /* Room for one item more than count: the array as it is, or twice as long in its place, which sets *capacity.
    NULL as from mem_alloc; the array then stays what it was. */
-void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
-                struct fault *fault);
+void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
+               struct fault *fault);
 
 /* A copy of text. */
 char *mem_text(const char *text, struct fault *fault);

@@ -50,7 +50,7 @@ static bool take_linked(struct naming *naming, char *aside)
     }
     mem_free(naming->temporary);
     naming->temporary = aside;
-    naming->guarded.path = aside;
+    naming->cleanup.path = aside;
     return true;
 }
 
@@ -94,7 +94,7 @@ bool naming_give_back(struct naming *naming)
         return true;
     if (naming->old == NAMING_EXCHANGED || naming->old == NAMING_LINKED) {
         naming->old = NAMING_STRANDED;
-        guard_drop(&naming->guarded);
+        temp_cleanup_forget(&naming->cleanup);
     }
     return false;
 }
@@ -103,12 +103,12 @@ void naming_end(struct naming *naming)
 {
     sigset_t before;
 
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     if (!naming->foreign && naming->old != NAMING_STRANDED)
         unlink(naming->temporary);
     if (naming->old != NAMING_STRANDED)
-        guard_drop(&naming->guarded);
-    guard_leave(&before);
+        temp_cleanup_forget(&naming->cleanup);
+    temp_cleanup_release_signals(&before);
     mem_free(naming->temporary);
     naming->temporary = NULL;
 }

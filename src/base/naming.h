@@ -2,7 +2,7 @@
 #ifndef NAMING_H
 #define NAMING_H
 
-#include "guard.h"
+#include "temp_cleanup.h"
 
 #include <stdbool.h>
 
@@ -10,15 +10,15 @@
 enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST, NAMING_STRANDED };
 
 struct naming {
-    char *target;           /* the name that it will have; from path_target */
-    char *temporary;        /* the name that is removed in the end; NULL: there is none any more */
-    struct guarded guarded; /* the temporary */
-    bool foreign;           /* the temporary is another process's, which removes it */
+    char *target;             /* the name that it will have; from path_target */
+    char *temporary;          /* the name that is removed in the end; NULL: there is none any more */
+    struct temp_file cleanup; /* the temporary */
+    bool foreign;             /* the temporary is another process's, which removes it */
     enum naming_old old;
 };
 
-/* Between guard_enter and guard_leave. Take the name; if `keep`, the file that has it stays under another one
-   where the file system can do that, until naming_end. False with errno. */
+/* Between temp_cleanup_hold_signals and temp_cleanup_release_signals. Take the name; if `keep`, the file that
+   has it stays under another one where the file system can do that, until naming_end. False with errno. */
 bool naming_take(struct naming *naming, bool keep);
 
 /* Then, still between the two: all is as it was before. False if that could not be done; the file that had

@@ -106,7 +106,7 @@ char *path_temporary(const char *target, struct fault *fault)
     if (name == NULL)
         return NULL;
     if (getentropy(&chance, sizeof chance) != 0) {
-        fault_raise_about(fault, STATUS_IO, target, "a temporary name: %s", strerror(errno));
+        fault_set_for(fault, STATUS_IO, target, "a temporary name: %s", strerror(errno));
         mem_free(name);
         return NULL;
     }

@@ -1,8 +1,8 @@
 /* Spools: bytes that are kept for a while, in a file without a name. */
 #include "spool.h"
 
-#include "descriptor.h"
-#include "guard.h"
+#include "fd_io.h"
+#include "temp_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,12 +54,12 @@ bool spool_create(struct spool *spool, const struct file_out *beside, struct fau
 
     spool->output = file_out_name(beside);
     /* The program may not end between its name and the loss of it. */
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     spool->descriptor = make_nameless(folder, length);
     reason = errno;
-    guard_leave(&before);
+    temp_cleanup_release_signals(&before);
     return spool->descriptor >= 0 ||
-           fault_raise_about(fault, STATUS_IO, spool->output, "a spool file: %s", strerror(reason));
+           fault_set_for(fault, STATUS_IO, spool->output, "a spool file: %s", strerror(reason));
 }
 
 void spool_close(struct spool *spool)
@@ -71,21 +71,20 @@ void spool_close(struct spool *spool)
 
 static bool refuse(const struct spool *spool, const char *reason, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_IO, spool->output, "its spool file: %s", reason);
+    return fault_set_for(fault, STATUS_IO, spool->output, "its spool file: %s", reason);
 }
 
 bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,
                  struct fault *fault)
 {
-    return descriptor_write_at(spool->descriptor, offset, bytes, size) ||
-           refuse(spool, strerror(errno), fault);
+    return fd_write_at(spool->descriptor, offset, bytes, size) || refuse(spool, strerror(errno), fault);
 }
 
 bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t size, struct fault *fault)
 {
     size_t got;
 
-    if (!descriptor_read_at(spool->descriptor, offset, bytes, size, &got))
+    if (!fd_read_at(spool->descriptor, offset, bytes, size, &got))
         return refuse(spool, strerror(errno), fault);
     return got == size || refuse(spool, "it became shorter", fault);
 }

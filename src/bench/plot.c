@@ -233,7 +233,7 @@ bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *f
     struct plot_bar *bars = plot->bars;
 
     if (plot->count == plot->capacity)
-        bars = mem_grown(plot->bars, plot->count, &plot->capacity, sizeof *bars, "the plot", fault);
+        bars = mem_grow(plot->bars, plot->count, &plot->capacity, sizeof *bars, "the plot", fault);
     if (bars == NULL)
         return false;
     plot->bars = bars;

@@ -15,7 +15,7 @@
 /* How options.def asks for a list of choices, and how that then looks. */
 static const struct mark {
     const char *text;
-    struct choice_listing listing;
+    struct keyword_listing listing;
 } marks[] = {
     {"{a b}", {" ", " ", .with_default = false}},
     {"{a, b}", {", ", ", ", .with_default = false}},
@@ -40,11 +40,11 @@ static const char *help_of(const struct option_row *row, char *text, size_t size
     if (strstr(row->help, limits) != NULL)
         return put_in_place(row->help, limits, option_expected(row, list, sizeof list), text, size);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        struct choice_listing listing = marks[i].listing;
+        struct keyword_listing listing = marks[i].listing;
         listing.with_syntax = row->argument != NULL && strchr(row->argument, ':') == NULL;
         if (strstr(row->help, marks[i].text) != NULL)
             return put_in_place(row->help, marks[i].text,
-                                choice_list(row->choices, &listing, list, sizeof list), text, size);
+                                keyword_list(row->keywords, &listing, list, sizeof list), text, size);
     }
     snprintf(text, size, "%s", row->help);
     return text;
@@ -296,8 +296,8 @@ static void complete_words(const struct option_row *row, char *text, size_t size
          i++)
         used +=
             (size_t)snprintf(text + used, size - used, "%s%llu", used > 0 ? " " : "", (unsigned long long)i);
-    if (row->choices != NULL)
-        choice_list(row->choices, &(struct choice_listing){" ", " ", .with_default = false}, text, size);
+    if (row->keywords != NULL)
+        keyword_list(row->keywords, &(struct keyword_listing){" ", " ", .with_default = false}, text, size);
 }
 
 /* Filters, as far as they are the same for everybody; an axis is written out. */

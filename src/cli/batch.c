@@ -8,7 +8,7 @@
    one after the other instead. */
 #include "batch.h"
 
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/pool.h"
@@ -91,7 +91,7 @@ struct batch {
 
 static uint64_t memory_for_all(const struct options *options)
 {
-    uint64_t spare = options->plan.memory > 0 ? options->plan.memory : machine_spare_memory();
+    uint64_t spare = options->plan.memory > 0 ? options->plan.memory : memory_limits_spare();
 
     return spare > 0 ? spare : UINT64_MAX;
 }
@@ -167,7 +167,7 @@ static size_t count_at_once(const struct batch *batch, const struct options *opt
     size_t most = size_least(size_least(batch->idle_threads, batch->count), MOST_AT_ONCE), rounds;
 
     /* Each entry needs address space for the stacks of its threads. */
-    if (machine_limits_addresses())
+    if (memory_limits_addresses())
         return 1;
     if (selection_names_device(&options->plan))
         return size_least(most, batch->budget.device_count);
@@ -200,9 +200,9 @@ static void run_entry(struct batch *batch, struct entry *entry)
     report_file_begin_part(batch->report, &entry->report);
     entry->run.report = entry->report.stream;
     entry->run.on_options = entry->on_options.stream;
-    diag_divert(entry->messages.stream);
+    diag_redirect(entry->messages.stream);
     entry->status = run_one(&entry->run);
-    diag_divert(NULL);
+    diag_redirect(NULL);
     lines_end(&entry->messages);
     lines_end(&entry->on_options);
 }

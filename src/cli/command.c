@@ -1,10 +1,10 @@
 /* The commands themselves: from argv to an exit status. */
 #include "command.h"
 
-#include "base/descriptor.h"
+#include "base/fd_io.h"
 #include "base/file_set.h"
 #include "base/glyph.h"
-#include "base/guard.h"
+#include "base/temp_cleanup.h"
 #include "base/path.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
@@ -182,9 +182,9 @@ static bool find_program(int argc, char **argv, enum program *program, struct fa
     }
     if (asked != NULL)
         return fault_raise(fault, STATUS_USAGE, "--program: %s: expected voxfilt or imgheat", asked);
-    return fault_raise_about(fault, STATUS_USAGE, name,
-                             "this name selects neither voxfilt nor imgheat "
-                             "(give --program=voxfilt or --program=imgheat as the first argument)");
+    return fault_set_for(fault, STATUS_USAGE, name,
+                         "this name selects neither voxfilt nor imgheat "
+                         "(give --program=voxfilt or --program=imgheat as the first argument)");
 }
 
 /* Ranks are refused for pictures: one process is as fast. */
@@ -231,8 +231,8 @@ static enum status run_command(int argc, char **argv, struct peers *peers)
 static void begin(void)
 {
     glyph_open();
-    descriptor_fill_standard();
-    guard_open();
+    fd_fill_standard();
+    temp_cleanup_open();
 }
 
 int command_main(int argc, char **argv)
@@ -252,7 +252,7 @@ int command_main_together(int argc, char **argv, peers_opener *open)
     bool silent;
 
     begin();
-    guard_linger(LINGERING_MS);
+    temp_cleanup_linger(LINGERING_MS);
     diag_open(command_name(PROGRAM_VOXFILT, &peers));
     if (open(&peers, &silent, &fault)) {
         status = run_command(argc, argv, &peers);

@@ -225,7 +225,7 @@ static bool store_word(struct parsing *parsing, const char *value, void *place)
     const char *argument;
     int word;
 
-    if (!choice_parse(row->choices, value, &word, &argument, parsing->fault))
+    if (!keyword_parse(row->keywords, value, &word, &argument, parsing->fault))
         return false;
     if (row->kind == OPTION_FORMAT) {
         format = format_chosen(word);
@@ -243,7 +243,7 @@ static bool store_action(struct parsing *parsing, const char *value, void *place
     parsing->options->action = (enum action)row->action;
     if (value != NULL)
         return store_word(parsing, value, place);
-    put_integer(row, place, row->choices == NULL);
+    put_integer(row, place, row->keywords == NULL);
     return true;
 }
 
@@ -311,8 +311,7 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
     struct options *options = parsing->options;
 
     if (options->input != NULL && count > 0)
-        return fault_raise_about(parsing->fault, STATUS_USAGE, operands[0],
-                                 "--input already gives the input");
+        return fault_set_for(parsing->fault, STATUS_USAGE, operands[0], "--input already gives the input");
     if (options->input == NULL)
         options->input = "-";
     options->inputs = count > 0 ? operands : &options->input;

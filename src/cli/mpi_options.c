@@ -2,7 +2,7 @@
 #include "mpi_options.h"
 
 #include "base/checksum.h"
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/thread.h"
@@ -26,7 +26,7 @@ bool mpi_options_silence_others(const struct peers *peers, struct fault *fault)
     nowhere = fopen("/dev/null", "w");
     if (nowhere == NULL || freopen("/dev/null", "w", stdout) == NULL)
         return fault_raise(fault, STATUS_IO, "/dev/null: %s", strerror(errno));
-    diag_divert(nowhere);
+    diag_redirect(nowhere);
     return true;
 }
 
@@ -203,7 +203,7 @@ static void take_share(const struct peers *peers, struct options *options)
     if (plan->threads == 0)
         plan->threads = (unsigned)thread_share(peers->place.sharers);
     if (plan->memory == 0)
-        plan->limits.memory = machine_spare_memory() / peers->place.locals;
+        plan->limits.memory = memory_limits_spare() / peers->place.locals;
     if (!peers_lead(peers)) {
         options->run.progress = PROGRESS_NEVER;
         options->report_path = NULL;

@@ -164,9 +164,9 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
     FILE *messages = diag_stream();
 
     if (stream != NULL)
-        diag_divert(stream);
+        diag_redirect(stream);
     note_vain_stage_options(&pipeline->job);
-    diag_divert(messages);
+    diag_redirect(messages);
 }
 
 /* Ranks that stay idle, and why. */

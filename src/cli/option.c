@@ -20,58 +20,58 @@
 
 /* The words of options that take one of a few. Sample types, edge rules, fluxes and formats have lists of
    their own. The first word is the default, if there is one. */
-static const struct choice endian_choices[] = {
+static const struct keyword endian_keywords[] = {
     [ENDIAN_LITTLE] = {"little", "", "intel le lsb"},
     [ENDIAN_BIG] = {"big", "", "be msb network"},
     {NULL, NULL, NULL},
 };
 
-static const struct choice flux_channels_choices[] = {
+static const struct keyword flux_channels_keywords[] = {
     [FLUX_CHANNELS_JOINT] = {"joint", "", ""},
     [FLUX_CHANNELS_SEPARATE] = {"separate", "", ""},
     {NULL, NULL, NULL},
 };
 
-static const struct choice alpha_mode_choices[] = {
+static const struct keyword alpha_mode_keywords[] = {
     [ALPHA_PREMULTIPLY] = {"premultiply", "", "associated"},
     [ALPHA_SEPARATE] = {"separate", "", "straight unassociated"},
     {NULL, NULL, NULL},
 };
 
 /* What there may be of a device; the plan knows what there is. */
-static const struct choice device_choices[] = {
+static const struct keyword device_keywords[] = {
     {"auto", "", ""},
     {"cpu", "", ""},
     {"cuda", "[:N,...|:all]", ""},
     {NULL, NULL, NULL},
 };
 
-static const struct choice report_choices[] = {
+static const struct keyword report_keywords[] = {
     [NOTATION_TEXT] = {"text", "[:FILE]", ""},
     [NOTATION_JSON] = {"json", "[:FILE]", ""},
     {NULL, NULL, NULL},
 };
 
-static const struct choice notation_choices[] = {
+static const struct keyword notation_keywords[] = {
     [NOTATION_TEXT] = {"text", "", ""},
     [NOTATION_JSON] = {"json", "", ""},
     {NULL, NULL, NULL},
 };
 
-static const struct choice shell_choices[] = {
+static const struct keyword shell_keywords[] = {
     [SHELL_BASH] = {"bash", "", ""},
     [SHELL_ZSH] = {"zsh", "", ""},
     {NULL, NULL, NULL},
 };
 
-static const struct choice progress_choices[] = {
+static const struct keyword progress_keywords[] = {
     [PROGRESS_AUTO] = {"auto", "", ""},
     [PROGRESS_ALWAYS] = {"always", "", "on yes"},
     [PROGRESS_NEVER] = {"never", "", "no none off"},
     {NULL, NULL, NULL},
 };
 
-static const struct choice program_choices[] = {
+static const struct keyword program_keywords[] = {
     {"voxfilt", "", ""},
     {"imgheat", "", ""},
     {NULL, NULL, NULL},
@@ -85,12 +85,12 @@ static const struct choice program_choices[] = {
 #define NUMBER                NUMBER_FROM(-INFINITY)
 #define NUMBER_FROM(from)     .kind = OPTION_NUMBER, .bound = from
 #define NUMBER_ABOVE(limit)   .kind = OPTION_NUMBER, .bound = limit, .beyond = true
-#define WORD(words)           .kind = OPTION_WORD, .choices = words
-#define FORMAT(words)         .kind = OPTION_FORMAT, .choices = words
-#define NAME(words)           .kind = OPTION_NAME, .choices = words
+#define WORD(words)           .kind = OPTION_WORD, .keywords = words
+#define FORMAT(words)         .kind = OPTION_FORMAT, .keywords = words
+#define NAME(words)           .kind = OPTION_NAME, .keywords = words
 #define FILE_NAME             .kind = OPTION_NAME, .once = true
-#define ACTION(what, words)   .kind = OPTION_ACTION, .action = what, .choices = words
-#define CALL(function, words) .kind = OPTION_CALL, .call = function, .choices = words
+#define ACTION(what, words)   .kind = OPTION_ACTION, .action = what, .keywords = words
+#define CALL(function, words) .kind = OPTION_CALL, .call = function, .keywords = words
 #define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
 #define REGION(parser)        CALL_ONCE(option_region), .parse_region = parser
 
@@ -125,7 +125,7 @@ const char *option_expected(const struct option_row *row, char *text, size_t siz
     else if (row->kind == OPTION_NUMBER)
         snprintf(text, size, row->beyond ? "a number above %g" : "%g or more", row->bound);
     else if (row->kind != OPTION_COUNT)
-        choice_expected(row->choices, text, size);
+        keyword_expected(row->keywords, text, size);
     else if (row->most == ANY)
         snprintf(text, size, "a whole number%s", least > 0 ? " above 0" : "");
     else
@@ -137,7 +137,7 @@ const char *option_expected(const struct option_row *row, char *text, size_t siz
 
 bool option_refuse(struct parsing *parsing, const char *value, const char *expected)
 {
-    return fault_raise_about(parsing->fault, STATUS_USAGE, value, "expected %s", expected);
+    return fault_set_for(parsing->fault, STATUS_USAGE, value, "expected %s", expected);
 }
 
 bool option_refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant)
@@ -195,7 +195,7 @@ bool option_cube(struct parsing *parsing, const char *value)
         return option_refuse_for(parsing, value, "a whole number above 0",
                                  meant_dims("-d ", value, 3, meant, sizeof meant));
     if (parsing->options->source.has_dims && !parsing->has_cube)
-        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-d already gives the extents");
+        return fault_set_for(parsing->fault, STATUS_USAGE, value, "-d already gives the extents");
     parsing->has_cube = true;
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
 }
@@ -217,7 +217,7 @@ bool option_dims(struct parsing *parsing, const char *value)
     if (!read_extents(value, picture ? 2 : 1, most, extents, &count))
         return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
-        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
+        return fault_set_for(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
 }
 
@@ -246,8 +246,8 @@ bool option_region(struct parsing *parsing, const char *value)
 
     return parsing->row->parse_region(value, region, parsing->fault) &&
            (before.kind == REGION_WHOLE || before.kind == region->kind ||
-            fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is given, too",
-                              region_option(before.kind)));
+            fault_set_for(parsing->fault, STATUS_USAGE, value, "%s is given, too",
+                          region_option(before.kind)));
 }
 
 /* ---- stages, and how they are computed ---- */
@@ -300,8 +300,8 @@ bool option_rung(struct parsing *parsing, const char *value)
 
     parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
     if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
-        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is already requested",
-                                 parsing->wish->rung);
+        return fault_set_for(parsing->fault, STATUS_USAGE, value, "%s is already requested",
+                             parsing->wish->rung);
     parsing->wish->rung = value;
     return true;
 }
@@ -373,9 +373,9 @@ bool option_out_range(struct parsing *parsing, const char *value)
     if (!job->auto_range && !number_parse_list(value, ',', 2, 2, ends, &count))
         return option_refuse(parsing, value, "LO,HI or auto");
     if (!job->auto_range && ends[0] == ends[1])
-        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are the same");
+        return fault_set_for(parsing->fault, STATUS_USAGE, value, "LO and HI are the same");
     if (!isfinite(ends[1] - ends[0]))
-        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are too far apart");
+        return fault_set_for(parsing->fault, STATUS_USAGE, value, "LO and HI are too far apart");
     job->low = ends[0];
     job->high = ends[1];
     return true;
@@ -389,11 +389,11 @@ bool option_report(struct parsing *parsing, const char *value)
     char expected[64];
     int notation = NOTATION_TEXT;
 
-    if (value != NULL && !choice_parse(parsing->row->choices, value, &notation, &path, parsing->fault))
+    if (value != NULL && !keyword_parse(parsing->row->keywords, value, &notation, &path, parsing->fault))
         return false;
     if (path != NULL && *path == '\0')
         return option_refuse(parsing, value,
-                             choice_expected(parsing->row->choices, expected, sizeof expected));
+                             keyword_expected(parsing->row->keywords, expected, sizeof expected));
     options->report = notation == NOTATION_JSON ? REPORT_JSON : REPORT_TEXT;
     options->report_path = path != NULL && strcmp(path, "-") == 0 ? NULL : path;
     return true;
@@ -443,8 +443,8 @@ bool option_program(struct parsing *parsing, const char *value)
     const char *argument;
     int place;
 
-    if (!choice_parse(parsing->row->choices, value, &place, &argument, parsing->fault))
+    if (!keyword_parse(parsing->row->keywords, value, &place, &argument, parsing->fault))
         return false;
     return strcmp(value, program_name(parsing->options->program)) == 0 ||
-           fault_raise_about(parsing->fault, STATUS_USAGE, value, "it must be the first argument");
+           fault_set_for(parsing->fault, STATUS_USAGE, value, "it must be the first argument");
 }

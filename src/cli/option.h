@@ -2,7 +2,7 @@
 #ifndef OPTION_H
 #define OPTION_H
 
-#include "base/choice.h"
+#include "base/keyword.h"
 #include "base/diag.h"
 #include "model/region.h"
 #include "model/stage_request.h"
@@ -49,7 +49,7 @@ struct option_row {
     uint64_t least, most; /* of a count */
     double bound;         /* of a number, */
     bool beyond;          /* which is above it, not the bound itself */
-    const struct choice *choices;
+    const struct keyword *keywords;
     int action;
     option_function *call;
     bool (*parse_region)(const char *value, struct region_request *region, struct fault *fault);

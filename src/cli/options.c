@@ -97,8 +97,8 @@ static bool check_measuring(const struct options *options, struct fault *fault)
 
     for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
         if (idle[i].given)
-            return fault_raise_about(fault, STATUS_USAGE, idle[i].name,
-                                     "not allowed with --bench and --tune, which filter nothing");
+            return fault_set_for(fault, STATUS_USAGE, idle[i].name,
+                                 "not allowed with --bench and --tune, which filter nothing");
     }
     return true;
 }
@@ -113,8 +113,8 @@ static bool check_lone(const struct options *options, struct fault *fault)
                                                            : NULL;
 
     return options->input_count == 1 || option == NULL ||
-           fault_raise_about(fault, STATUS_USAGE, option, "only one input is allowed, not %zu",
-                             options->input_count);
+           fault_set_for(fault, STATUS_USAGE, option, "only one input is allowed, not %zu",
+                         options->input_count);
 }
 
 /* What there is to plot. */
@@ -158,8 +158,8 @@ static bool settle_region(struct options *options, struct fault *fault)
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (others[i].given)
-            return fault_raise_about(fault, STATUS_USAGE, others[i].name, "not allowed with %s: %s",
-                                     region_option(kind), others[i].reason);
+            return fault_set_for(fault, STATUS_USAGE, others[i].name, "not allowed with %s: %s",
+                                 region_option(kind), others[i].reason);
     }
     if (slice)
         options->out_format = &format_png;

@@ -159,7 +159,7 @@ static void locate(struct entry *entry, int descriptor)
 static bool add(struct path_set *set, struct entry entry, const char *path, struct fault *fault)
 {
     struct entry *grown =
-        mem_grown(set->entries, set->count, &set->capacity, sizeof *grown, "file names", fault);
+        mem_grow(set->entries, set->count, &set->capacity, sizeof *grown, "file names", fault);
 
     if (grown == NULL)
         return false;
@@ -276,10 +276,10 @@ static bool meet(const struct entry *entry, const struct entry *other)
 static bool refuse(const struct entry *entry, const struct entry *other, struct fault *fault)
 {
     if (other->role == EXTRA)
-        fault_raise_about(fault, STATUS_USAGE, entry->path, "%s goes there", other->option);
+        fault_set_for(fault, STATUS_USAGE, entry->path, "%s goes there", other->option);
     else
-        fault_raise_about(fault, STATUS_USAGE, other->role == TEE ? entry->given : with_name(entry->path),
-                          "%s", reasons[other->role]);
+        fault_set_for(fault, STATUS_USAGE, other->role == TEE ? entry->given : with_name(entry->path), "%s",
+                      reasons[other->role]);
     return entry->option != NULL && fault_prefix(fault, entry->option);
 }
 
@@ -382,8 +382,8 @@ static bool refuse_file(const struct options *options, char *const *outputs, con
     const char *path = outputs[output->owner], *other_path = outputs[other->owner];
 
     if (other->role == INPUT)
-        return fault_raise_about(fault, STATUS_USAGE, options->inputs[other->owner],
-                                 "it would be replaced by the output for %s", options->inputs[output->owner]);
+        return fault_set_for(fault, STATUS_USAGE, options->inputs[other->owner],
+                             "it would be replaced by the output for %s", options->inputs[output->owner]);
     if (output->samples || other->samples)
         return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", path, other_path,
                            path_base_name(output->name));
@@ -447,16 +447,14 @@ static bool check_in_directory(const struct options *options, char *const *outpu
 static bool refuse_directory(const struct options *options, const char *last, struct fault *fault)
 {
     if (!is_directory(last))
-        return fault_raise_about(
+        return fault_set_for(
             fault, STATUS_USAGE, last,
             "operands are inputs, and there is no such directory; --output needs one that exists");
     /* Standard input has no name to take in there. */
     if (strcmp(options->inputs[0], "-") == 0)
-        return fault_raise_about(fault, STATUS_USAGE, last,
-                                 "operands are inputs, and this one is a directory");
-    return fault_raise_about(fault, STATUS_USAGE, last,
-                             "operands are inputs, and this one is a directory; did you mean --output %s?",
-                             last);
+        return fault_set_for(fault, STATUS_USAGE, last, "operands are inputs, and this one is a directory");
+    return fault_set_for(fault, STATUS_USAGE, last,
+                         "operands are inputs, and this one is a directory; did you mean --output %s?", last);
 }
 
 /* Two operands are what cp and others take for an input and its output. Here all are inputs: `imgheat *.png`
@@ -470,9 +468,9 @@ static bool refuse_second(const char *second, struct fault *fault)
             fault, STATUS_USAGE,
             "-: operands are inputs, and this one is standard input; did you mean --output -?");
     if (lstat(second, &info) != 0 && errno == ENOENT)
-        return fault_raise_about(fault, STATUS_USAGE, second,
-                                 "operands are inputs, and there is no such file; did you mean --output %s?",
-                                 second);
+        return fault_set_for(fault, STATUS_USAGE, second,
+                             "operands are inputs, and there is no such file; did you mean --output %s?",
+                             second);
     return fault_raise(fault, STATUS_USAGE,
                        "2 inputs need a directory, --output DIR/; did you mean to replace %s with "
                        "--output %s?",
@@ -509,7 +507,7 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
     if (!names_directory(options->output))
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
     if (stat(options->output, &info) != 0)
-        return fault_raise_about(fault, STATUS_IO, options->output, "%s", strerror(errno));
+        return fault_set_for(fault, STATUS_IO, options->output, "%s", strerror(errno));
     return check_named(options, fault) && check_in_directory(options, outputs->paths, fault);
 }
 
@@ -519,5 +517,5 @@ bool outputs_spare_samples(const struct source *source, const char *option, cons
                            struct fault *fault)
 {
     return path == NULL || file_in_is_at(source->file, path) || !volume_reads(source, path) ||
-           fault_raise_about(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
+           fault_set_for(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
 }

@@ -59,8 +59,8 @@ struct byte_stream {
 
 static bool refuse(const struct byte_stream *stream, const char *reason, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(stream->file), "%s: %s", stream->decoder->name,
-                             reason);
+    return fault_set_for(fault, STATUS_INPUT, file_in_name(stream->file), "%s: %s", stream->decoder->name,
+                         reason);
 }
 
 /* More of what is to be decoded; at its end *size is 0. */
@@ -319,9 +319,9 @@ static bool refuse_word(const struct byte_stream *stream, const char *word, stru
 {
     char line[WORD_MOST * 4];
 
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(stream->file),
-                             "%s: %.80s: not a number of type %s", stream->decoder->name,
-                             diag_printable(word, line, sizeof line), sample_name(stream->type));
+    return fault_set_for(fault, STATUS_INPUT, file_in_name(stream->file),
+                         "%s: %.80s: not a number of type %s", stream->decoder->name,
+                         diag_printable(word, line, sizeof line), sample_name(stream->type));
 }
 
 /* The greatest magnitude that an integer type has on that side of zero. */

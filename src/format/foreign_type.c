@@ -75,11 +75,11 @@ bool foreign_type_check(const char *path, const unsigned char *start, size_t siz
                               *type = marked != NULL ? marked : foreign_type_of_name(path);
 
     if (size == 0)
-        return fault_raise_about(fault, STATUS_INPUT, path, "the file is empty");
+        return fault_set_for(fault, STATUS_INPUT, path, "the file is empty");
     if (type == NULL || (marked == NULL && type->compressed))
         return true;
-    return fault_raise_about(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", type->name,
-                             marked == NULL ? " by its name" : "", type->hint);
+    return fault_set_for(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", type->name,
+                         marked == NULL ? " by its name" : "", type->hint);
 }
 
 bool foreign_type_check_folder(const char *path, struct fault *fault)
@@ -95,8 +95,8 @@ bool foreign_type_check_folder(const char *path, struct fault *fault)
         zarr = zarr || ((size_t)snprintf(file, sizeof file, "%s/%s", path, inside[i]) < sizeof file &&
                         access(file, F_OK) == 0);
     }
-    return fault_raise_about(fault, STATUS_INPUT, path, "%s, which is not read: %s",
-                             zarr ? "a Zarr folder" : "a folder",
-                             zarr ? "in Python, numpy.save writes an array of it as NPY"
-                                  : "name files in it; dcm2niix converts those of DICOM");
+    return fault_set_for(fault, STATUS_INPUT, path, "%s, which is not read: %s",
+                         zarr ? "a Zarr folder" : "a folder",
+                         zarr ? "in Python, numpy.save writes an array of it as NPY"
+                              : "name files in it; dcm2niix converts those of DICOM");
 }

@@ -19,7 +19,7 @@ const struct format *const format_list[] = {
     NULL,
 };
 
-const struct choice format_choices[] = {
+const struct keyword format_keywords[] = {
 #define FORMAT(symbol, name)
 #define VOLUME_FORMAT(symbol, name) {name, "", ""},
 #include "formats.def"
@@ -64,14 +64,14 @@ bool source_refuse(const struct source *source, struct fault *fault, const char 
     va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s", reason);
+    return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file), "%s", reason);
 }
 
 static bool refuse_description(const struct source *source, const char *option, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                             "%s, whose header replaces %s; --format raw reads the whole file as samples",
-                             source->format->title, option);
+    return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                         "%s, whose header replaces %s; --format raw reads the whole file as samples",
+                         source->format->title, option);
 }
 
 /* What describes itself needs no description. */
@@ -119,9 +119,9 @@ static bool override_spacing(struct source *source, const struct source_request 
     if (request->spacing_count == 0 || source->format->title == NULL)
         return true;
     if (request->spacing_count < grid->axes)
-        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "--spacing: %zu distance%s for %u axes", request->spacing_count,
-                                 number_plural(request->spacing_count), grid->axes);
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                             "--spacing: %zu distance%s for %u axes", request->spacing_count,
+                             number_plural(request->spacing_count), grid->axes);
     source->header.respaced = memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0;
     if (source->header.respaced)
         add_note(source, "--spacing %g,%g,%g instead of %g,%g,%g in the header", request->grid.spacing[0],
@@ -157,9 +157,9 @@ static bool choose_volume(struct source *source, const struct source_request *re
     if (!request->has_volume)
         return true;
     if (request->volume >= header->volumes)
-        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "--volume: %llu: the last one is %zu", (unsigned long long)request->volume,
-                                 header->volumes - 1);
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                             "--volume: %llu: the last one is %zu", (unsigned long long)request->volume,
+                             header->volumes - 1);
     if (header->volumes > 1)
         header->choice = (struct header_choice){(size_t)request->volume, header->volumes};
     header->volumes = 1;
@@ -341,12 +341,12 @@ bool source_read_at(struct source *source, void *samples, size_t first, size_t p
 
 bool source_allow_stop(struct source *source, struct fault *fault)
 {
-    return file_in_allow_stop(source->awaited, fault);
+    return file_in_make_cancellable(source->awaited, fault);
 }
 
 void source_stop(struct source *source)
 {
-    file_in_stop(source->awaited);
+    file_in_cancel(source->awaited);
 }
 
 bool source_end(struct source *source, struct fault *fault)
@@ -380,16 +380,16 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         memset(sink->header.first, 0, sizeof sink->header.first);
     }
     if (request->level >= 0 && !format->compresses)
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
-                                 "--level: the format %s is not compressed", format->name);
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
+                             "--level: the format %s is not compressed", format->name);
     if (header->volumes > 1 && !format->holds_series)
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
-                                 "the format %s holds no series, and there are %zu volumes (--out-format)",
-                                 format->name, header->volumes);
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
+                             "the format %s holds no series, and there are %zu volumes (--out-format)",
+                             format->name, header->volumes);
     if (header->associated && format->alpha == FORMAT_UNASSOCIATED)
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
-                                 "colour in a PNG is not multiplied by alpha, as that of the input is "
-                                 "(--out-format)");
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
+                             "colour in a PNG is not multiplied by alpha, as that of the input is "
+                             "(--out-format)");
     convert_spacing(sink, request->origin);
     if (!format->create(sink, request, fault))
         return false;
@@ -410,31 +410,31 @@ uint64_t sink_bytes(const struct sink *sink)
     return (uint64_t)header->volumes * grid_planes(&header->grid) * header_plane_bytes(header);
 }
 
-struct reservation_room sink_room(const struct sink *sink)
+struct preallocate_file sink_room(const struct sink *sink)
 {
-    return (struct reservation_room){sink->samples.file, sink->samples.begin + sink_bytes(sink)};
+    return (struct preallocate_file){sink->samples.file, sink->samples.begin + sink_bytes(sink)};
 }
 
 void sink_begin_to_reserve(struct sink *sink)
 {
-    const struct reservation_room room = sink_room(sink);
+    const struct preallocate_file room = sink_room(sink);
     struct fault unheard;
 
-    if (room.file != NULL && sink->reservation == NULL)
-        sink->reservation = reservation_begin(&room, 1, &unheard);
+    if (room.file != NULL && sink->preallocation == NULL)
+        sink->preallocation = preallocate_begin(&room, 1, &unheard);
 }
 
 bool sink_lacks_room(const struct sink *sink, struct fault *fault)
 {
-    return reservation_has_failed(sink->reservation, fault);
+    return preallocate_has_failed(sink->preallocation, fault);
 }
 
 bool sink_reserve(const struct sink *sink, struct fault *fault)
 {
-    const struct reservation_room room = sink_room(sink);
+    const struct preallocate_file room = sink_room(sink);
 
-    return sink->reservation != NULL ? reservation_wait(sink->reservation, fault)
-                                     : file_out_reserve(room.file, room.bytes, fault);
+    return sink->preallocation != NULL ? preallocate_wait(sink->preallocation, fault)
+                                       : file_out_reserve(room.file, room.bytes, fault);
 }
 
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
@@ -462,7 +462,7 @@ bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault 
 
 void sink_close(struct sink *sink)
 {
-    reservation_end(sink->reservation);
+    preallocate_end(sink->preallocation);
     sink->format->discard(sink);
 }
 

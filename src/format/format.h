@@ -2,12 +2,12 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-#include "base/choice.h"
+#include "base/keyword.h"
 #include "base/diag.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/file_set.h"
-#include "base/reservation.h"
+#include "base/preallocate.h"
 #include "base/spool.h"
 #include "model/grid.h"
 #include "model/sample.h"
@@ -120,9 +120,9 @@ struct sink {
     struct file_out *file; /* NULL: others complete it */
     struct header header;
     struct sink_place samples;
-    struct reservation
-        *reservation; /* of room for them, and for others as well where others have it; or NULL */
-    char note[128];   /* once it is finished: what was made of the samples; else empty */
+    struct preallocation
+        *preallocation; /* of room for them, and for others as well where others have it; or NULL */
+    char note[128];     /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
 
@@ -225,7 +225,7 @@ struct format {
 extern const struct format *const format_list[];
 
 /* The values of --format and --out-format, and the format that belongs to one of them. */
-extern const struct choice format_choices[];
+extern const struct keyword format_keywords[];
 const struct format *format_chosen(int place);
 
 /* The format of an input: that of a picture or raw samples, if the request describes them; else what its
@@ -284,7 +284,7 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
 uint64_t sink_bytes(const struct sink *sink);
 
 /* The room on the disk that all samples need. */
-struct reservation_room sink_room(const struct sink *sink);
+struct preallocate_file sink_room(const struct sink *sink);
 
 /* Begin to reserve room for all samples in a thread, unless that has begun or they have no place. */
 void sink_begin_to_reserve(struct sink *sink);

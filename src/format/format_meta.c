@@ -77,13 +77,13 @@ static bool read_lines(struct source *source, struct fault *fault)
         if (!text_header_read_line(fields, stream, &ended, fault))
             return false;
         if (ended)
-            return fault_raise_about(fault, STATUS_INPUT, fields->file, "ElementDataFile: missing");
+            return fault_set_for(fault, STATUS_INPUT, fields->file, "ElementDataFile: missing");
         if (!text_header_split_last(fields, "=", fault))
             return false;
         last = &fields->items[fields->count - 1];
         if (last->name == NULL && last->line[0] != '\0')
-            return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: no field",
-                                     fields->count);
+            return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: no field",
+                                 fields->count);
     } while (last->name == NULL || strcasecmp(last->name, "ElementDataFile") != 0);
     return true;
 }
@@ -145,8 +145,8 @@ static bool read_extents(struct source *source, struct axes *axes, struct fault 
     if (!text_header_counts(sizes, DIMS_MOST, axes->sizes, &axes->count))
         return text_header_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
     if (axes->count != count)
-        return fault_raise_about(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
-                                 axes->count, number_plural(axes->count), (unsigned long long)count);
+        return fault_set_for(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
+                             axes->count, number_plural(axes->count), (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
         return text_header_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
     return volume_set_extents(source, "DimSize", axes->sizes, axes->count, of_sample, fault);
@@ -252,8 +252,8 @@ static bool read_agreed(const struct text_header *fields, const struct field_ali
     const char *other;
 
     return read_numbers(fields, alias, dims, numbers, &other, fault) &&
-           (other == NULL || fault_raise_about(fault, STATUS_INPUT, fields->file,
-                                               "%s: other numbers than in %s", other, numbers->name));
+           (other == NULL || fault_set_for(fault, STATUS_INPUT, fields->file, "%s: other numbers than in %s",
+                                           other, numbers->name));
 }
 
 static bool read_spacing(struct source *source, struct axes *axes, struct fault *fault)
@@ -450,9 +450,9 @@ static bool check_compressed(struct source *source, struct fault *fault)
         return text_header_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
     return volume->files.count > 0 || !byte_stream_is_plain(volume->stream) ||
            !byte_stream_most(volume->stream, &left) || claimed + volume->coding.byte_skip == left ||
-           fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
-                             "CompressedDataSize: %llu, but %llu bytes follow the header",
-                             (unsigned long long)claimed, (unsigned long long)left);
+           fault_set_for(fault, STATUS_INPUT, volume->fields.file,
+                         "CompressedDataSize: %llu, but %llu bytes follow the header",
+                         (unsigned long long)claimed, (unsigned long long)left);
 }
 
 /* In the file of the header, HeaderSize counts from the start. */
@@ -461,9 +461,9 @@ static bool skip_header(struct volume *volume, struct fault *fault)
     uint64_t *skip = &volume->coding.byte_skip;
 
     if (*skip > 0 && *skip < volume->fields.bytes)
-        return fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
-                                 "HeaderSize: %llu: the header itself has %zu bytes",
-                                 (unsigned long long)*skip, volume->fields.bytes);
+        return fault_set_for(fault, STATUS_INPUT, volume->fields.file,
+                             "HeaderSize: %llu: the header itself has %zu bytes", (unsigned long long)*skip,
+                             volume->fields.bytes);
     *skip -= *skip > 0 ? volume->fields.bytes : 0;
     return true;
 }

@@ -478,7 +478,7 @@ static bool read_rest(struct source *source, unsigned char **bytes, size_t *coun
     size_t capacity = 0, got;
 
     do {
-        unsigned char *larger = mem_grown(*bytes, *count, &capacity, 1, "a header", fault);
+        unsigned char *larger = mem_grow(*bytes, *count, &capacity, 1, "a header", fault);
         if (larger == NULL)
             return false;
         *bytes = larger;
@@ -763,8 +763,8 @@ static bool make_header(const struct sink *sink, struct raw_header *raw, struct 
     for (unsigned i = 1; i <= 4; i++)
         most = dims[i] > most ? dims[i] : most;
     if (most > versions[NIFTI_2].extent_most)
-        return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
-                                 (unsigned long long)most);
+        return fault_set_for(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
+                             (unsigned long long)most);
     raw->version = most > versions[NIFTI_1].extent_most ? NIFTI_2 : NIFTI_1;
     put_whole(raw, SIZEOF_HDR, 0, version_of(raw)->size);
     for (unsigned i = 0; i <= DIMS_MOST; i++) {
@@ -976,9 +976,9 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     char name[IMAGE_NAME]; /* of the file of samples */
 
     if (datatype == NULL && sink->header.grid.channels > 1)
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                                 "NIfTI has no %u channels of %s, only 3 or 4 of u8",
-                                 sink->header.grid.channels, sample_name(sink->header.type));
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "NIfTI has no %u channels of %s, only 3 or 4 of u8", sink->header.grid.channels,
+                             sample_name(sink->header.type));
     if (datatype == NULL)
         return volume_sink_refuse_type(sink, fault);
     return (!sink->format->compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault)) &&

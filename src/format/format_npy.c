@@ -304,9 +304,9 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     if (descr == NULL)
         return volume_sink_refuse_type(sink, fault);
     if (header->grid.channels > 1)
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                                 "a NumPy file does not say which axis holds channels, and there are %u",
-                                 header->grid.channels);
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "a NumPy file does not say which axis holds channels, and there are %u",
+                             header->grid.channels);
     write_shape(header, origin == NULL ? NULL : origin->parsed, shape, sizeof shape);
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);

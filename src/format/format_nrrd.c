@@ -88,8 +88,8 @@ static bool check_magic(const struct text_header *fields, struct fault *fault)
 
     if (strncmp(line, magic, sizeof magic - 1) != 0 || line[MAGIC_SIZE - 1] < '1' ||
         line[MAGIC_SIZE - 1] > '0' + VERSION_MOST || line[MAGIC_SIZE] != '\0')
-        return fault_raise_about(fault, STATUS_INPUT, fields->file, "magic: not NRRD0001 to NRRD000%d",
-                                 VERSION_MOST);
+        return fault_set_for(fault, STATUS_INPUT, fields->file, "magic: not NRRD0001 to NRRD000%d",
+                             VERSION_MOST);
     return true;
 }
 
@@ -104,8 +104,8 @@ static bool take_line(struct text_header *fields, struct fault *fault)
     if (!text_header_split_last(fields, ":", fault))
         return false;
     return fields->items[fields->count - 1].name != NULL ||
-           fault_raise_about(fault, STATUS_INPUT, fields->file,
-                             "header: line %zu: neither a field nor a comment", fields->count);
+           fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: neither a field nor a comment",
+                         fields->count);
 }
 
 /* The header ends with an empty line, before a list of files, or where the file does. */
@@ -122,7 +122,7 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
             return false;
         if (ended)
             return fields->count > 0 ||
-                   fault_raise_about(fault, STATUS_INPUT, fields->file, "magic: the file is empty");
+                   fault_set_for(fault, STATUS_INPUT, fields->file, "magic: the file is empty");
         *attached = fields->count > 1 && fields->items[fields->count - 1].line[0] == '\0';
         if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
             return false;
@@ -230,8 +230,8 @@ static bool read_sizes(const struct text_header *fields, struct axes *axes, stru
     if (!text_header_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
         return text_header_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
     return found == axes->count ||
-           fault_raise_about(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
-                             number_plural(found), axes->count);
+           fault_set_for(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
+                         number_plural(found), axes->count);
 }
 
 static bool begins_with_alpha(const char *kinds)
@@ -340,10 +340,10 @@ static bool unite_spacings(const struct text_header *fields, struct axes *axes, 
     for (size_t i = 0; i < axes->count; i++) {
         double spacing = axes->spacings[i], length = axes->lengths[i];
         if (fabs(fabs(spacing) - length) > 1e-5 * length)
-            return fault_raise_about(fault, STATUS_INPUT, fields->file,
-                                     "spacings: %g on axis %zu, but its vector of space directions has the "
-                                     "length %g",
-                                     spacing, i + 1, length);
+            return fault_set_for(fault, STATUS_INPUT, fields->file,
+                                 "spacings: %g on axis %zu, but its vector of space directions has the "
+                                 "length %g",
+                                 spacing, i + 1, length);
         axes->spacing[i] = isnan(spacing) ? length : spacing;
     }
     return true;

@@ -3,11 +3,11 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "png/png_adam7.h"
-#include "png/png_idat.h"
-#include "png/png_notes.h"
+#include "png/png_image_data.h"
+#include "png/png_chunks.h"
 #include "png/png_profile.h"
 #include "png/png_rows.h"
-#include "png/png_trap.h"
+#include "png/png_error.h"
 #include "format.h"
 #include "foreign_type.h"
 #include "png_stack.h"
@@ -27,12 +27,12 @@ enum {
 #define GAMMA_UNIT 1e5
 
 struct reader {
-    struct png_trap trap; /* first: libpng's error pointer leads to the trap and to the reader */
+    struct png_error_trap trap; /* first: libpng's error pointer leads to the trap and to the reader */
     png_structp png;
     png_infop info;
     struct file_in *file;
-    struct png_notes notes;
-    struct png_idat idat;
+    struct png_chunks chunks;
+    struct png_image_data data;
     bool image_begun;       /* chunks from here on stand after the image */
     char chunk[5];          /* the type of the chunk under way */
     png_uint_32 chunk_size; /* and its length */
@@ -72,8 +72,8 @@ static bool check_start(struct file_in *file, struct fault *fault)
         return false;
     format = format_of_start(start, got);
     if (format != NULL && format->title != NULL)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(file), "%s: voxfilt filters it",
-                                 format->title);
+        return fault_set_for(fault, STATUS_INPUT, file_in_name(file), "%s: voxfilt filters it",
+                             format->title);
     return foreign_type_check(file_in_name(file), start, got, fault);
 }
 
@@ -84,7 +84,7 @@ static void read_file(png_structp png, png_bytep bytes, size_t size)
     struct reader *reader = png_get_io_ptr(png);
     size_t got = 0;
     if (!file_in_read(reader->file, bytes, size, &got, reader->trap.fault))
-        png_trap_leave(png);
+        png_error_leave(png);
     if (got == size)
         return;
     if (png_get_io_chunk_type(png) == 0)
@@ -112,16 +112,16 @@ static void leave_chunk(struct reader *reader)
         return;
     reader->chunk_expected = false;
     reader->trap.starved = false;
-    png_notes_lose(&reader->notes, reader->chunk,
-                   reader->chunk_size > CHUNK_BYTES_MOST ? "larger than 64 MiB" : "not enough memory");
+    png_chunks_drop(&reader->chunks, reader->chunk,
+                    reader->chunk_size > CHUNK_BYTES_MOST ? "larger than 64 MiB" : "not enough memory");
 }
 
 /* Image data in a second place is damage, of which libpng would only warn. */
 static void meet_image(struct reader *reader, png_bytep head)
 {
-    if (reader->idat.begun)
+    if (reader->data.begun)
         png_error(reader->png, "IDAT: ..Too many IDATs found");
-    png_idat_begin(&reader->idat, reader->png, head);
+    png_image_data_begin(&reader->data, reader->png, head);
 }
 
 static void read_bytes(png_structp png, png_bytep bytes, size_t size)
@@ -130,13 +130,13 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t size)
     bool head = (png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0;
     if (head)
         leave_chunk(reader);
-    if (reader->idat.available > 0)
-        png_idat_give(&reader->idat, bytes, size);
+    if (reader->data.available > 0)
+        png_image_data_give(&reader->data, bytes, size);
     else
         read_file(png, bytes, size);
     if (!head)
         return;
-    if (png_idat_is_head(bytes))
+    if (png_image_data_is_head(bytes))
         meet_image(reader, bytes);
     enter_chunk(reader, bytes);
 }
@@ -161,15 +161,15 @@ static void heed_warning(png_structp png, png_const_charp message)
     diag_detail("%s: %s", reader->trap.name, message);
 }
 
-static enum png_notes_section section_of(const struct reader *reader, const png_unknown_chunk *chunk)
+static enum png_chunks_section section_of(const struct reader *reader, const png_unknown_chunk *chunk)
 {
     if (reader->image_begun)
-        return PNG_NOTES_AFTER_IMAGE;
-    return (chunk->location & PNG_HAVE_PLTE) != 0 ? PNG_NOTES_BEFORE_IMAGE : PNG_NOTES_BEFORE_PALETTE;
+        return PNG_CHUNKS_AFTER_IMAGE;
+    return (chunk->location & PNG_HAVE_PLTE) != 0 ? PNG_CHUNKS_BEFORE_IMAGE : PNG_CHUNKS_BEFORE_PALETTE;
 }
 
 /* libpng hands over chunks whose checksum failed, after a warning. Of image data it sees
-   none (png_idat.h). */
+   none (png_image_data.h). */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct reader *reader = png_get_user_chunk_ptr(png);
@@ -180,12 +180,12 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
         png_chunk_error(png, "unknown critical chunk");
     reader->chunk_expected = false;
     if (reader->checksum_failed) {
-        png_notes_lose(&reader->notes, type, "its checksum is wrong");
+        png_chunks_drop(&reader->chunks, type, "its checksum is wrong");
         return 1;
     }
-    if (!png_notes_offer(&reader->notes, type, section_of(reader, chunk), chunk->data, chunk->size,
-                         reader->trap.fault))
-        png_trap_leave(png);
+    if (!png_chunks_offer(&reader->chunks, type, section_of(reader, chunk), chunk->data, chunk->size,
+                          reader->trap.fault))
+        png_error_leave(png);
     return 1;
 }
 
@@ -193,13 +193,13 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 
 static bool start_libpng(struct reader *reader)
 {
-    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader->trap, png_trap_spring,
-                                           heed_warning, &reader->trap, png_trap_allocate, png_trap_release);
+    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader->trap, png_error_raise,
+                                           heed_warning, &reader->trap, png_error_malloc, png_error_free);
     if (reader->png == NULL)
-        return png_trap_still_born(&reader->trap);
+        return png_error_at_start(&reader->trap);
     reader->info = png_create_info_struct(reader->png);
     if (reader->info == NULL)
-        return png_trap_still_born(&reader->trap);
+        return png_error_at_start(&reader->trap);
     return true;
 }
 
@@ -217,21 +217,21 @@ static void configure(struct reader *reader)
 }
 
 /* The chunk whose profile has to be known to tell what colours mean; NULL where sRGB or gAMA does. */
-static const char *unknown_profile(const struct png_notes *notes, const struct header *header)
+static const char *unknown_profile(const struct png_chunks *chunks, const struct header *header)
 {
-    const struct png_note *profile = png_notes_find(notes, "iCCP");
+    const struct png_chunk *profile = png_chunks_find(chunks, "iCCP");
     enum icc_space space = header->grid.channels > 2 ? ICC_RGB : ICC_GRAY;
     if (profile != NULL && !png_profile_is_srgb(profile, space))
         return "iCCP";
-    return png_notes_find(notes, "cICP") != NULL ? "cICP" : NULL;
+    return png_chunks_find(chunks, "cICP") != NULL ? "cICP" : NULL;
 }
 
-static void describe_colour(const struct png_notes *notes, struct header *header)
+static void describe_colour(const struct png_chunks *chunks, struct header *header)
 {
-    const struct png_note *gamma = png_notes_find(notes, "gAMA");
-    bool srgb = png_notes_find(notes, "sRGB") != NULL || png_notes_find(notes, "iCCP") != NULL;
-    header->profile = unknown_profile(notes, header);
-    header->damaged = notes->damaged;
+    const struct png_chunk *gamma = png_chunks_find(chunks, "gAMA");
+    bool srgb = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
+    header->profile = unknown_profile(chunks, header);
+    header->damaged = chunks->damaged;
     header->file_gamma = 0;
     if (header->profile == NULL && gamma != NULL && !srgb)
         header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
@@ -248,7 +248,7 @@ static void describe_samples(struct reader *reader, struct header *header)
     header->grid.channels = ((color_type & PNG_COLOR_MASK_COLOR) != 0 ? 3U : 1U) + (header->alpha ? 1U : 0U);
     header->type = png_get_bit_depth(reader->png, reader->info) == 16 ? SAMPLE_U16 : SAMPLE_U8;
     header->endian = ENDIAN_BIG;
-    describe_colour(&reader->notes, header);
+    describe_colour(&reader->chunks, header);
 }
 
 /* Before anything is allocated for the sizes that the header claims: could the file hold as much? */
@@ -264,7 +264,7 @@ static bool read_head(struct reader *reader, struct header *header, struct fault
 {
     uint64_t file_bytes = 0;
     bool bounded = file_in_remaining(reader->file, &file_bytes);
-    png_trap_set(&reader->trap, fault);
+    png_error_begin(&reader->trap, fault);
     if (!start_libpng(reader))
         return false;
     if (setjmp(png_jmpbuf(reader->png)) != 0)
@@ -289,8 +289,8 @@ static bool measure(struct reader *reader, struct source *source, struct fault *
     if (!reader->interlaced)
         return true;
     if (!mem_product(&source->held_bytes, reader->row_bytes, reader->row_count))
-        return fault_raise_about(fault, STATUS_LIMIT, reader->trap.name,
-                                 "IHDR: an interlaced picture larger than the address space");
+        return fault_set_for(fault, STATUS_LIMIT, reader->trap.name,
+                             "IHDR: an interlaced picture larger than the address space");
     return true;
 }
 
@@ -300,8 +300,8 @@ static void close_source(struct source *source)
     if (reader == NULL)
         return;
     png_destroy_read_struct(&reader->png, &reader->info, NULL);
-    png_idat_release(&reader->idat);
-    png_notes_release(&reader->notes);
+    png_image_data_release(&reader->data);
+    png_chunks_release(&reader->chunks);
     png_rows_close(&reader->rows);
     png_adam7_close(&reader->adam7);
     mem_free(reader);
@@ -316,10 +316,10 @@ static bool open_source(struct source *source, const struct source_request *requ
         return false;
     source->state = reader;
     reader->file = source->file;
-    reader->idat.read = read_file;
-    reader->idat.threads = request->threads;
+    reader->data.read = read_file;
+    reader->data.threads = request->threads;
     reader->trap.name = file_in_name(source->file);
-    reader->notes.file_name = reader->trap.name;
+    reader->chunks.file_name = reader->trap.name;
     reader->trap.status = STATUS_INPUT;
     if (read_head(reader, &source->header, fault) && measure(reader, source, fault))
         return true;
@@ -340,9 +340,9 @@ static bool decode_passes(struct reader *reader, struct fault *fault)
 {
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
-    if (!png_adam7_decode(&reader->adam7, &reader->rows, reader->png, &reader->idat, fault))
+    if (!png_adam7_decode(&reader->adam7, &reader->rows, reader->png, &reader->data, fault))
         return false;
-    png_idat_end(&reader->idat, reader->png);
+    png_image_data_end(&reader->data, reader->png);
     return true;
 }
 
@@ -373,9 +373,9 @@ static bool decode_rows(struct reader *reader, unsigned char *samples, size_t ro
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
     for (size_t row = 0; row < rows; row++)
-        png_rows_next(&reader->rows, reader->png, &reader->idat, samples + row * reader->row_bytes, fault);
+        png_rows_next(&reader->rows, reader->png, &reader->data, samples + row * reader->row_bytes, fault);
     if (reader->rows_taken + rows == reader->row_count)
-        png_idat_end(&reader->idat, reader->png);
+        png_image_data_end(&reader->data, reader->png);
     return true;
 }
 
@@ -394,7 +394,7 @@ static bool read_rows(struct source *source, void *samples, size_t rows, struct 
     struct reader *reader = source->state;
     bool done;
 
-    png_trap_set(&reader->trap, fault);
+    png_error_begin(&reader->trap, fault);
     if (!reader->decoding && !begin_rows(reader, fault))
         return false;
     reader->decoding = true;
@@ -407,12 +407,12 @@ static bool read_rows(struct source *source, void *samples, size_t rows, struct 
 static bool end_source(struct source *source, struct fault *fault)
 {
     struct reader *reader = source->state;
-    png_trap_set(&reader->trap, fault);
+    png_error_begin(&reader->trap, fault);
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
-    png_idat_leave(&reader->idat, reader->png);
+    png_image_data_leave(&reader->data, reader->png);
     png_read_end(reader->png, reader->info);
-    png_notes_tell_losses(&reader->notes, source->dropped, sizeof source->dropped);
+    png_chunks_list_dropped(&reader->chunks, source->dropped, sizeof source->dropped);
     return true;
 }
 
@@ -424,17 +424,16 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     const char *name = file_out_name(sink->file);
     unsigned channels = header->grid.channels;
     if (header->grid.axes == 3)
-        return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
+        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
-        return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s",
-                                 sample_name(header->type));
+        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s",
+                             sample_name(header->type));
     if (channels < 1 || channels > 4 || header->alpha != (channels % 2 == 0))
-        return fault_raise_about(fault, STATUS_USAGE, name,
-                                 "a PNG holds gray or RGB, not %u channels %s alpha", channels,
-                                 header->alpha ? "with" : "without");
+        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds gray or RGB, not %u channels %s alpha",
+                             channels, header->alpha ? "with" : "without");
     if (header->grid.nx > PNG_ENCODER_EXTENT_MOST || header->grid.ny > PNG_ENCODER_EXTENT_MOST)
-        return fault_raise_about(fault, STATUS_LIMIT, name, "a PNG is at most %d samples wide and high",
-                                 PNG_ENCODER_EXTENT_MOST);
+        return fault_set_for(fault, STATUS_LIMIT, name, "a PNG is at most %d samples wide and high",
+                             PNG_ENCODER_EXTENT_MOST);
     return true;
 }
 
@@ -446,7 +445,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         return false;
     struct png_encoder_picture picture = png_stack_picture(header, request);
     if (request->origin != NULL && request->origin->format == &format_png)
-        picture.notes = &((const struct reader *)request->origin->state)->notes;
+        picture.chunks = &((const struct reader *)request->origin->state)->chunks;
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
         return false;
     sink->state = encoder;

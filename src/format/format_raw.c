@@ -147,7 +147,7 @@ static bool advise(const struct source *source, char *text, size_t size, struct 
     size_t got;
 
     text[0] = '\0';
-    if (!file_in_glance(source->file, start, sizeof start, &got, fault))
+    if (!file_in_peek_nonblocking(source->file, start, sizeof start, &got, fault))
         return false;
     format = format_of_start(start, got);
     foreign = foreign_type_of_start(start, got);
@@ -174,17 +174,17 @@ static bool refuse_without_dims(const struct source *source, const struct source
     uint64_t bytes;
 
     if (!file_in_remaining(source->file, &bytes))
-        return fault_raise_about(fault, STATUS_USAGE, name, "raw samples need -n N or -d X[,Y[,Z]]%s%s",
-                                 source->warning[0] != '\0' ? "; " : "", source->warning);
+        return fault_set_for(fault, STATUS_USAGE, name, "raw samples need -n N or -d X[,Y[,Z]]%s%s",
+                             source->warning[0] != '\0' ? "; " : "", source->warning);
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
     hint_header(&hint, name);
     hint_kind(&hint, source->warning);
-    return fault_raise_about(fault, STATUS_USAGE, name,
-                             "raw samples need -n N or -d X[,Y[,Z]]; %llu byte%s%s%s%s",
-                             (unsigned long long)bytes, number_plural(bytes), hint.used > 0 ? " (" : "",
-                             hint.text, hint.used > 0 ? ")" : "");
+    return fault_set_for(fault, STATUS_USAGE, name,
+                         "raw samples need -n N or -d X[,Y[,Z]]; %llu byte%s%s%s%s",
+                         (unsigned long long)bytes, number_plural(bytes), hint.used > 0 ? " (" : "",
+                         hint.text, hint.used > 0 ? ")" : "");
 }
 
 static void name_extents(const struct grid *grid, char *text, size_t size)
@@ -332,8 +332,8 @@ static bool gz_read_header(struct source *source, const struct source_request *r
     struct volume *volume = source->state;
 
     if (!request->has_dims)
-        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "raw samples, compressed by gzip, need -n N or -d X[,Y[,Z]]");
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                             "raw samples, compressed by gzip, need -n N or -d X[,Y[,Z]]");
     source->header.grid = request->grid;
     source->header.type = request->has_type ? request->type : SAMPLE_F32;
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;

@@ -528,18 +528,16 @@ static bool check_writable(const struct sink *sink, int level, struct fault *fau
     const char *name = file_out_name(sink->file);
 
     if (grid->nx > UINT32_MAX || grid->ny > UINT32_MAX)
-        return fault_raise_about(fault, STATUS_LIMIT, name,
-                                 "a TIFF page is at most %lu samples wide and high",
-                                 (unsigned long)UINT32_MAX);
+        return fault_set_for(fault, STATUS_LIMIT, name, "a TIFF page is at most %lu samples wide and high",
+                             (unsigned long)UINT32_MAX);
     if (grid->channels > CHANNELS_MOST)
-        return fault_raise_about(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels",
-                                 CHANNELS_MOST);
+        return fault_set_for(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels", CHANNELS_MOST);
     /* Directories of compressed pages come when their size is known, and what is before them is
        told where. */
     return level == 0 || file_out_is_renamed(sink->file) ||
-           fault_raise_about(fault, STATUS_USAGE, name,
-                             "a compressed %s needs a regular file, since it is not written in order",
-                             sink->format->name);
+           fault_set_for(fault, STATUS_USAGE, name,
+                         "a compressed %s needs a regular file, since it is not written in order",
+                         sink->format->name);
 }
 
 static const struct tiff_pages *pages_of_origin(const struct source *origin)

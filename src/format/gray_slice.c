@@ -140,9 +140,9 @@ static bool finish(struct sink *sink, struct fault *fault)
         sample_swap(header.type, slice->samples, grid_samples(&header.grid));
     ends = find_ends(slice->samples, &header);
     if (!isfinite(ends.greatest - ends.least))
-        return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file),
-                                 "%.9g and %.9g are too far apart for one range of gray (--out-range)",
-                                 ends.least, ends.greatest);
+        return fault_set_for(fault, STATUS_LIMIT, file_out_name(sink->file),
+                             "%.9g and %.9g are too far apart for one range of gray (--out-range)",
+                             ends.least, ends.greatest);
     shade(slice->samples, &header, &ends);
     header.type = gray_slice_type(header.type);
     header.endian = endian_native();

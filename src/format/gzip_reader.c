@@ -11,7 +11,7 @@
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "base/workshop.h"
+#include "base/ordered_work.h"
 #include "gzip_writer.h"
 
 #include <string.h>
@@ -56,11 +56,11 @@ struct gzip_reader {
     bool gave_up;           /* no more guesses */
     unsigned wrong;         /* guesses in a row */
 
-    struct strip alone;               /* of the caller, while it has no workshop */
-    struct strip strips[STRIPS_MOST]; /* of the workshop */
-    struct workshop *workshop;
+    struct strip alone;               /* of the caller, while it has no ordered */
+    struct strip strips[STRIPS_MOST]; /* of the ordered */
+    struct ordered_work *ordered;
     struct inflater *engines[THREADS_MOST];
-    size_t under_way; /* strips that were put into the workshop and not taken */
+    size_t under_way; /* strips that were put into the ordered and not taken */
     size_t place;     /* of the strip at hand, or STRIPS_MOST */
     bool all_cut;
 
@@ -73,8 +73,8 @@ struct gzip_reader {
     enum { HEAD, BODY, TAIL, OVER } phase;
     bool ended; /* a stream has, with its tail */
     uint32_t checksum;
-    uint64_t size;                        /* of what the stream has become */
-    unsigned char excess[INFLATE_EXCESS]; /* behind the body, which the engine has used */
+    uint64_t size;                             /* of what the stream has become */
+    unsigned char excess[INFLATE_UNUSED_MOST]; /* behind the body, which the engine has used */
     size_t excess_at, excess_end;
 
     struct inflater *engine;
@@ -86,8 +86,8 @@ struct gzip_reader {
 
 static bool refuse(const struct gzip_reader *reader, const char *reason, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_INPUT, reader->name, "%s: %s",
-                             reader->wrapper == INFLATE_GZIP ? "gzip" : "zlib", reason);
+    return fault_set_for(fault, STATUS_INPUT, reader->name, "%s: %s",
+                         reader->wrapper == INFLATE_GZIP ? "gzip" : "zlib", reason);
 }
 
 static uint32_t empty_checksum(const struct gzip_reader *reader)
@@ -155,7 +155,7 @@ static void inflate_ahead(void *context, size_t place, unsigned worker)
     struct gzip_reader *reader = context;
     struct inflater *engine = reader->engines[worker];
     struct strip *strip = &reader->strips[place];
-    unsigned char excess[INFLATE_EXCESS];
+    unsigned char excess[INFLATE_UNUSED_MOST];
     struct inflate_portion portion;
     enum inflate_progress progress;
 
@@ -174,15 +174,15 @@ static void inflate_ahead(void *context, size_t place, unsigned worker)
     strip->outcome = FAILED;
     if (progress == INFLATE_ENDED) {
         strip->outcome = ENDED;
-        strip->used -= inflater_excess(engine, excess);
-    } else if (progress == INFLATE_UNDER_WAY && strip->used == strip->size && inflater_rests(engine)) {
+        strip->used -= inflater_unused_input(engine, excess);
+    } else if (progress == INFLATE_UNDER_WAY && strip->used == strip->size && inflater_at_boundary(engine)) {
         strip->outcome = WHOLE;
     }
     if (strip->outcome != FAILED)
         strip->checksum = add_to_checksum(reader, empty_checksum(reader), strip->plain, strip->made);
 }
 
-static bool make_workshop(struct gzip_reader *reader, struct fault *fault)
+static bool make_ordered_work(struct gzip_reader *reader, struct fault *fault)
 {
     const size_t count = STRIPS_A_THREAD * reader->threads;
 
@@ -197,14 +197,15 @@ static bool make_workshop(struct gzip_reader *reader, struct fault *fault)
         if (!inflater_create(&reader->engines[i], INFLATE_BARE, fault))
             return false;
     }
-    return workshop_open(&reader->workshop, count, (unsigned)reader->threads, inflate_ahead, reader, fault) &&
-           workshop_threads(reader->workshop) > 0;
+    return ordered_work_open(&reader->ordered, count, (unsigned)reader->threads, inflate_ahead, reader,
+                             fault) &&
+           ordered_work_threads(reader->ordered) > 0;
 }
 
-static void free_workshop(struct gzip_reader *reader)
+static void free_ordered_work(struct gzip_reader *reader)
 {
-    workshop_close(reader->workshop);
-    reader->workshop = NULL;
+    ordered_work_close(reader->ordered);
+    reader->ordered = NULL;
     for (size_t i = 0; i < THREADS_MOST; i++) {
         inflater_free(reader->engines[i]);
         reader->engines[i] = NULL;
@@ -222,36 +223,36 @@ static void spread(struct gzip_reader *reader)
 {
     struct fault unheard;
 
-    if (reader->threads == 1 || reader->workshop != NULL || reader->gave_up ||
-        make_workshop(reader, &unheard))
+    if (reader->threads == 1 || reader->ordered != NULL || reader->gave_up ||
+        make_ordered_work(reader, &unheard))
         return;
-    free_workshop(reader);
+    free_ordered_work(reader);
     reader->gave_up = true;
 }
 
-/* Give the workshop all the strips that it has places for, and take the oldest one back. */
+/* Give the ordered all the strips that it has places for, and take the oldest one back. */
 static bool take_strip(struct gzip_reader *reader, struct fault *fault)
 {
     size_t place;
 
     if (reader->place < STRIPS_MOST)
-        workshop_vacate(reader->workshop, reader->place);
+        ordered_work_vacate(reader->ordered, reader->place);
     reader->place = STRIPS_MOST;
-    while (!reader->all_cut && workshop_claim(reader->workshop, &place)) {
+    while (!reader->all_cut && ordered_work_claim(reader->ordered, &place)) {
         if (!cut(reader, &reader->strips[place], CODE_MOST, fault))
             return false;
         reader->all_cut = reader->strips[place].size == 0;
         if (reader->all_cut)
             break;
         reader->under_way++;
-        workshop_put(reader->workshop, place);
+        ordered_work_put(reader->ordered, place);
     }
     reader->alone.size = 0;
     reader->strip = &reader->alone;
     if (reader->under_way == 0)
         return true;
     reader->under_way--;
-    reader->place = workshop_take(reader->workshop);
+    reader->place = ordered_work_take(reader->ordered);
     reader->strip = &reader->strips[reader->place];
     return true;
 }
@@ -262,7 +263,7 @@ static bool take_strip(struct gzip_reader *reader, struct fault *fault)
    back on. */
 static bool rests(const struct gzip_reader *reader)
 {
-    return reader->phase == BODY && (reader->is_behind || inflater_rests(reader->engine));
+    return reader->phase == BODY && (reader->is_behind || inflater_at_boundary(reader->engine));
 }
 
 /* Keep the last bytes, which the engine may have to look back on. */
@@ -298,8 +299,8 @@ static bool next_strip(struct gzip_reader *reader, struct fault *fault)
 {
     if (reader->strip->ends_in_mark && rests(reader))
         spread(reader);
-    if (!(reader->workshop != NULL ? take_strip(reader, fault)
-                                   : cut(reader, &reader->alone, PORTION_BYTES, fault)))
+    if (!(reader->ordered != NULL ? take_strip(reader, fault)
+                                  : cut(reader, &reader->alone, PORTION_BYTES, fault)))
         return false;
     reader->at = 0;
     if (reader->strip->outcome == UNTRIED)
@@ -345,7 +346,7 @@ static bool inflate_here(struct gzip_reader *reader, unsigned char *bytes, size_
     enum inflate_progress progress;
 
     if (reader->is_behind)
-        inflater_go_on(reader->engine, reader->window, reader->window_size);
+        inflater_resume(reader->engine, reader->window, reader->window_size);
     reader->is_behind = false;
     progress = inflater_run(reader->engine, &portion);
     use(reader, portion.used);
@@ -358,7 +359,7 @@ static bool inflate_here(struct gzip_reader *reader, unsigned char *bytes, size_
     if (progress == INFLATE_ENDED) {
         reader->phase = TAIL;
         reader->excess_at = 0;
-        reader->excess_end = inflater_excess(reader->engine, reader->excess);
+        reader->excess_end = inflater_unused_input(reader->engine, reader->excess);
     }
     return true;
 }
@@ -581,7 +582,7 @@ void gzip_reader_close(struct gzip_reader *reader)
 {
     if (reader == NULL)
         return;
-    free_workshop(reader);
+    free_ordered_work(reader);
     inflater_free(reader->engine);
     mem_free(reader->alone.code);
     mem_free(reader->portion);

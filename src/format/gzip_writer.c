@@ -1,5 +1,5 @@
 /* Writing of gzip and zlib streams by several threads. The caller fills one strip after another with plain
- * bytes and submits each to a workshop, whose threads deflate strips in any order. When no strip is free, the
+ * bytes and submits each to a ordered, whose threads deflate strips in any order. When no strip is free, the
  * caller takes the oldest one back and writes its code; so strips are written in their order, and the
  * checksum of the stream is combined from theirs. A full strip is submitted only when it is known not to be
  * the last, which alone ends the stream. */
@@ -8,7 +8,7 @@
 #include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "base/workshop.h"
+#include "base/ordered_work.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -37,7 +37,7 @@ struct gzip_writer {
     uint64_t plain_bytes, packed_bytes;
     struct deflater *deflaters[THREADS_MOST]; /* the first is the caller's */
     size_t worker_count;
-    struct workshop *workshop;
+    struct ordered_work *ordered;
 };
 
 static bool write_packed(struct gzip_writer *writer, const void *bytes, size_t size, struct fault *fault)
@@ -80,7 +80,7 @@ static void deflate_place(void *context, size_t place, unsigned worker)
 
 static bool write_next(struct gzip_writer *writer, struct fault *fault)
 {
-    const size_t place = workshop_take(writer->workshop);
+    const size_t place = ordered_work_take(writer->ordered);
     const struct strip *strip = &writer->strips[place];
 
     if (!write_packed(writer, strip->deflated, strip->deflated_size, fault))
@@ -90,7 +90,7 @@ static bool write_next(struct gzip_writer *writer, struct fault *fault)
                            : deflate_join(writer->checksum, strip->checksum, strip->size);
     writer->plain_bytes += strip->size;
     writer->under_way--;
-    workshop_vacate(writer->workshop, place);
+    ordered_work_vacate(writer->ordered, place);
     return true;
 }
 
@@ -98,13 +98,13 @@ static void submit(struct gzip_writer *writer, bool last)
 {
     writer->strips[writer->filled].last = last;
     writer->under_way++;
-    workshop_put(writer->workshop, writer->filled);
+    ordered_work_put(writer->ordered, writer->filled);
 }
 
 static bool begin_strip(struct gzip_writer *writer, struct fault *fault)
 {
     submit(writer, false);
-    while (!workshop_claim(writer->workshop, &writer->filled)) {
+    while (!ordered_work_claim(writer->ordered, &writer->filled)) {
         if (!write_next(writer, fault))
             return false;
     }
@@ -174,7 +174,7 @@ bool gzip_writer_finish(struct gzip_writer *writer, struct fault *fault)
 
 bool gzip_writer_begin_again(struct gzip_writer *writer, struct fault *fault)
 {
-    (void)workshop_claim(writer->workshop, &writer->filled); /* all strips have come back */
+    (void)ordered_work_claim(writer->ordered, &writer->filled); /* all strips have come back */
     writer->strips[writer->filled].size = 0;
     writer->plain_bytes = 0;
     writer->checksum = first_checksum(writer->wrapper);
@@ -199,9 +199,9 @@ static bool make_workers(struct gzip_writer *writer, struct fault *fault)
         if (!deflater_create(&writer->deflaters[i], writer->level, GZIP_STRIP_BYTES, fault))
             return false;
     }
-    return workshop_open(&writer->workshop, writer->strip_count, (unsigned)writer->worker_count,
-                         deflate_place, writer, fault) &&
-           workshop_claim(writer->workshop, &writer->filled);
+    return ordered_work_open(&writer->ordered, writer->strip_count, (unsigned)writer->worker_count,
+                             deflate_place, writer, fault) &&
+           ordered_work_claim(writer->ordered, &writer->filled);
 }
 
 bool gzip_writer_open(struct gzip_writer **writer, struct file_out *file, enum gzip_writer_wrapper wrapper,
@@ -229,7 +229,7 @@ void gzip_writer_close(struct gzip_writer *writer)
 {
     if (writer == NULL)
         return;
-    workshop_close(writer->workshop);
+    ordered_work_close(writer->ordered);
     for (size_t i = 0; i < writer->worker_count; i++)
         deflater_free(writer->deflaters[i]);
     for (size_t i = 0; i < writer->strip_count; i++) {

@@ -29,7 +29,7 @@ bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME
             return true;
     }
     pattern_expand(pattern, 0, zeroth);
-    return fault_raise_about(fault, STATUS_IO, pattern, "there is neither %.1024s nor %.1024s", zeroth, name);
+    return fault_set_for(fault, STATUS_IO, pattern, "there is neither %.1024s nor %.1024s", zeroth, name);
 }
 
 /* ---- reading ---- */
@@ -74,11 +74,11 @@ static bool check_like_first(const struct source *source, struct fault *fault)
     if (own->grid.nx == all->grid.nx && own->grid.ny == all->grid.ny &&
         own->grid.channels == all->grid.channels && own->type == all->type)
         return true;
-    return fault_raise_about(fault, STATUS_INPUT, stack->name,
-                             "IHDR: %zu x %zu, %u channel%s of %s, but the stack has %zu x %zu, %u of %s",
-                             own->grid.nx, own->grid.ny, own->grid.channels,
-                             number_plural(own->grid.channels), sample_name(own->type), all->grid.nx,
-                             all->grid.ny, all->grid.channels, sample_name(all->type));
+    return fault_set_for(fault, STATUS_INPUT, stack->name,
+                         "IHDR: %zu x %zu, %u channel%s of %s, but the stack has %zu x %zu, %u of %s",
+                         own->grid.nx, own->grid.ny, own->grid.channels, number_plural(own->grid.channels),
+                         sample_name(own->type), all->grid.nx, all->grid.ny, all->grid.channels,
+                         sample_name(all->type));
 }
 
 static void describe(struct source *source)
@@ -115,8 +115,8 @@ static bool survey(struct source *source, struct fault *fault)
     if (!pattern_find_last(stack->pattern, &last) || last < stack->first + planes)
         return true;
     pattern_expand(stack->pattern, stack->first + planes, stack->name);
-    return fault_raise_about(fault, STATUS_INPUT, stack->name,
-                             "missing, but the stack goes on to number %llu", (unsigned long long)last);
+    return fault_set_for(fault, STATUS_INPUT, stack->name, "missing, but the stack goes on to number %llu",
+                         (unsigned long long)last);
 }
 
 static void close_source(struct source *source)
@@ -246,19 +246,19 @@ static bool check_writable(const struct sink *sink, const struct sink_request *r
     const char *name = file_out_name(sink->file);
 
     if (!pattern_is_png(request->pattern))
-        return fault_raise_about(
+        return fault_set_for(
             fault, STATUS_USAGE, name,
             "pictures need names with a number, as slices/%%04d.png; --out-format chooses another format");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
-        return fault_raise_about(fault, STATUS_USAGE, request->pattern,
-                                 "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
-                                 sample_name(header->type));
+        return fault_set_for(fault, STATUS_USAGE, request->pattern,
+                             "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
+                             sample_name(header->type));
     if (header->grid.channels > 4)
-        return fault_raise_about(fault, STATUS_USAGE, request->pattern,
-                                 "a PNG has at most 4 channels, not %u", header->grid.channels);
+        return fault_set_for(fault, STATUS_USAGE, request->pattern, "a PNG has at most 4 channels, not %u",
+                             header->grid.channels);
     if (header->grid.nx > PNG_ENCODER_EXTENT_MOST || header->grid.ny > PNG_ENCODER_EXTENT_MOST)
-        return fault_raise_about(fault, STATUS_LIMIT, request->pattern,
-                                 "a PNG is at most %d samples wide and high", PNG_ENCODER_EXTENT_MOST);
+        return fault_set_for(fault, STATUS_LIMIT, request->pattern,
+                             "a PNG is at most %d samples wide and high", PNG_ENCODER_EXTENT_MOST);
     return true;
 }
 
@@ -268,8 +268,8 @@ static bool check_room(const struct sink *sink, const struct series *series, str
     char name[PATTERN_NAME_MOST];
 
     return !exists(series->pattern, series->first + sink->header.grid.nz, name) ||
-           fault_raise_about(fault, STATUS_USAGE, name, "it would continue the stack of %zu; remove it first",
-                             sink->header.grid.nz);
+           fault_set_for(fault, STATUS_USAGE, name, "it would continue the stack of %zu; remove it first",
+                         sink->header.grid.nz);
 }
 
 static bool begin_file(struct sink *sink, struct fault *fault)

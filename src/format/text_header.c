@@ -31,7 +31,7 @@ void text_header_free(struct text_header *fields)
 static bool append_line(struct text_header *fields, const char *line, struct fault *fault)
 {
     struct field *items =
-        mem_grown(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
+        mem_grow(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
     char *copy;
 
     if (items == NULL)
@@ -46,8 +46,8 @@ static bool append_line(struct text_header *fields, const char *line, struct fau
 
 static bool refuse_line(const struct text_header *fields, const char *reason, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
-                             reason);
+    return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
+                         reason);
 }
 
 struct line {
@@ -58,7 +58,7 @@ struct line {
 static bool add_piece(struct line *line, const char *piece, size_t size, struct fault *fault)
 {
     while (line->size + size >= line->capacity) {
-        char *text = mem_grown(line->text, line->capacity, &line->capacity, 1, "a header", fault);
+        char *text = mem_grow(line->text, line->capacity, &line->capacity, 1, "a header", fault);
         if (text == NULL)
             return false;
         line->text = text;
@@ -86,7 +86,7 @@ static bool read_line(struct text_header *fields, struct byte_stream *stream, st
         }
         fields->bytes += size;
         if (fields->bytes > TEXT_HEADER_BYTES_MOST)
-            return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
+            return fault_set_for(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
         if (memchr(piece, '\0', size) != NULL)
             return refuse_line(fields, "a byte 0 in it", fault);
         if (!add_piece(line, piece, size, fault))
@@ -157,7 +157,7 @@ bool text_header_require(const struct text_header *fields, const char *name, con
                          struct fault *fault)
 {
     *value = text_header_find(fields, name);
-    return *value != NULL || fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: missing", name);
+    return *value != NULL || fault_set_for(fault, STATUS_INPUT, fields->file, "%s: missing", name);
 }
 
 bool text_header_check_once(const struct text_header *fields, struct fault *fault)
@@ -165,7 +165,7 @@ bool text_header_check_once(const struct text_header *fields, struct fault *faul
     for (size_t i = 0; i < fields->count; i++) {
         const char *name = fields->items[i].name;
         if (name != NULL && text_header_find(fields, name) != fields->items[i].value)
-            return fault_raise_about(fault, STATUS_INPUT, fields->file, "%.64s: given twice", name);
+            return fault_set_for(fault, STATUS_INPUT, fields->file, "%.64s: given twice", name);
     }
     return true;
 }
@@ -173,8 +173,8 @@ bool text_header_check_once(const struct text_header *fields, struct fault *faul
 bool text_header_refuse(const struct text_header *fields, const char *name, const char *value,
                         const char *reason, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: %.*s%s: %s", name, SHOWN_MOST, value,
-                             strlen(value) > SHOWN_MOST ? "..." : "", reason);
+    return fault_set_for(fault, STATUS_INPUT, fields->file, "%s: %.*s%s: %s", name, SHOWN_MOST, value,
+                         strlen(value) > SHOWN_MOST ? "..." : "", reason);
 }
 
 /* ---- what fields tell of ---- */

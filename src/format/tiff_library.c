@@ -34,7 +34,7 @@ static bool load(struct tiff_library *library, const char *file, struct fault *f
 
     if (handle != NULL && find_functions(library, handle))
         return true;
-    fault_raise_about(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s", dlerror());
+    fault_set_for(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s", dlerror());
     if (handle != NULL)
         dlclose(handle);
     return false;

@@ -78,8 +78,8 @@ static void take_error(thandle_t handle, const char *module, const char *format,
         return;
     reader->failed = true;
     print_message(format, arguments, line);
-    fault_raise_about(reader->fault, status, file_in_name(reader->file), "page %llu: %s", page_number(reader),
-                      line);
+    fault_set_for(reader->fault, status, file_in_name(reader->file), "page %llu: %s", page_number(reader),
+                  line);
 }
 
 static void take_warning(thandle_t handle, const char *module, const char *format, va_list arguments)
@@ -146,8 +146,8 @@ static int close_nothing(thandle_t handle)
 static bool refuse(struct tiff_reader *reader, const char *field, const char *reason)
 {
     if (!reader->failed)
-        fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
-                          page_number(reader), field, reason);
+        fault_set_for(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
+                      page_number(reader), field, reason);
     reader->failed = true;
     return false;
 }
@@ -746,8 +746,8 @@ static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64
 
 static bool add_page(struct tiff_reader *reader, uint64_t samples)
 {
-    struct page *pages = mem_grown(reader->pages, reader->page_count, &reader->capacity, sizeof *pages,
-                                   "the pages of a TIFF file", reader->fault);
+    struct page *pages = mem_grow(reader->pages, reader->page_count, &reader->capacity, sizeof *pages,
+                                  "the pages of a TIFF file", reader->fault);
 
     if (pages == NULL)
         return false;
@@ -1001,8 +1001,8 @@ static bool make_room(struct tiff_reader *reader)
 static bool start(struct tiff_reader *reader)
 {
     if (!file_in_remaining(reader->file, &reader->size))
-        return fault_raise_about(reader->fault, STATUS_USAGE, file_in_name(reader->file),
-                                 "a TIFF file is not read in order, so it must be a regular file");
+        return fault_set_for(reader->fault, STATUS_USAGE, file_in_name(reader->file),
+                             "a TIFF file is not read in order, so it must be a regular file");
     reader->libtiff = tiff_library_load(take_error, take_warning, file_in_name(reader->file), reader->fault);
     if (reader->libtiff == NULL)
         return false;
@@ -1132,8 +1132,8 @@ bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, st
 bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault)
 {
     (void)reader;
-    return fault_raise_about(fault, STATUS_INPUT, file_in_name(file),
-                             "a TIFF file: this program was built without libtiff");
+    return fault_set_for(fault, STATUS_INPUT, file_in_name(file),
+                         "a TIFF file: this program was built without libtiff");
 }
 
 void tiff_reader_close(struct tiff_reader *reader)

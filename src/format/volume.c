@@ -112,7 +112,7 @@ bool volume_add_file(struct source *source, const char *name, struct fault *faul
 {
     struct volume_files *files = &((struct volume *)source->state)->files;
     char **names =
-        mem_grown(files->names, files->count, &files->capacity, sizeof *names, "names of files", fault);
+        mem_grow(files->names, files->count, &files->capacity, sizeof *names, "names of files", fault);
 
     if (names == NULL)
         return false;
@@ -335,9 +335,9 @@ static size_t file_samples(const struct header *header)
 
 static bool refuse_length(const struct source *source, const char *how, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "length: it %s the last of %zu %s sample%s", how, file_samples(&source->header),
-                             sample_name(source->header.type), number_plural(file_samples(&source->header)));
+    return fault_set_for(fault, STATUS_INPUT, data_name(source), "length: it %s the last of %zu %s sample%s",
+                         how, file_samples(&source->header), sample_name(source->header.type),
+                         number_plural(file_samples(&source->header)));
 }
 
 static bool refuse_short(const struct source *source, struct fault *fault)
@@ -371,8 +371,8 @@ static bool skip_lines(const struct source *source, struct byte_stream *stream, 
         if (!skip_line(stream, &skipped, fault))
             return false;
     }
-    return skipped || fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                        "line skip: the file does not have that many lines");
+    return skipped || fault_set_for(fault, STATUS_INPUT, data_name(source),
+                                    "line skip: the file does not have that many lines");
 }
 
 static bool skip_bytes(const struct source *source, struct byte_stream *stream, struct fault *fault)
@@ -382,13 +382,12 @@ static bool skip_bytes(const struct source *source, struct byte_stream *stream, 
 
     if (volume->coding.at_end) {
         if (volume->coding.coding != CODING_NONE || !byte_stream_is_plain(stream))
-            return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "%s: -1 is for samples that are not compressed",
-                                     volume->coding.skipped_by);
+            return fault_set_for(fault, STATUS_INPUT, data_name(source),
+                                 "%s: -1 is for samples that are not compressed", volume->coding.skipped_by);
         if (!byte_stream_most(stream, &skip))
-            return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "%s: the end can be found in a regular file only",
-                                     volume->coding.skipped_by);
+            return fault_set_for(fault, STATUS_INPUT, data_name(source),
+                                 "%s: the end can be found in a regular file only",
+                                 volume->coding.skipped_by);
         skip = skip > volume->file_bytes ? skip - volume->file_bytes : 0;
     }
     if (skip == 0)
@@ -398,8 +397,8 @@ static bool skip_bytes(const struct source *source, struct byte_stream *stream, 
     if (skipped < skip && volume->coding.skipped_by == NULL)
         return refuse_short(source, fault);
     return skipped == skip ||
-           fault_raise_about(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
-                             volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
+           fault_set_for(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
+                         volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
 }
 
 /* What a file has room for decides before anything is allocated for what a header claims. */
@@ -419,11 +418,11 @@ static bool check_room(const struct source *source, const struct byte_stream *st
     if (grid->channels > 1)
         factors[count++] = grid->channels;
     number_format_product(factors, count, extents, sizeof extents);
-    return fault_raise_about(
-        fault, STATUS_INPUT, data_name(source), "length: samples of %s %llu byte%s, but %s %s%s take %llu",
-        byte_stream_is_plain(stream) ? "exactly" : "at most", (unsigned long long)most, number_plural(most),
-        extents, sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
-        (unsigned long long)volume->file_bytes);
+    return fault_set_for(fault, STATUS_INPUT, data_name(source),
+                         "length: samples of %s %llu byte%s, but %s %s%s take %llu",
+                         byte_stream_is_plain(stream) ? "exactly" : "at most", (unsigned long long)most,
+                         number_plural(most), extents, sample_name(source->header.type),
+                         volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
 }
 
 static bool settle_flow(struct source *source, struct byte_stream **stream, struct fault *fault)

@@ -187,9 +187,9 @@ bool volume_sink_reserve_size(struct sink *sink, struct fault *fault)
     struct volume_sink *state = sink->state;
 
     if (!file_out_is_renamed(samples_out(sink)))
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                                 "a compressed %s needs a regular file, since its size comes first",
-                                 sink->format->name);
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "a compressed %s needs a regular file, since its size comes first",
+                             sink->format->name);
     state->size_at = state->bytes;
     state->tells_size = true;
     return volume_sink_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
@@ -211,7 +211,7 @@ bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text,
     const char *path = file_out_target(sink->file), *name = path + volume_folder_length(path);
 
     return format_name_data(sink->format, name, compressed, text, size) ||
-           fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
+           fault_set_for(fault, STATUS_USAGE, path, "too long a name");
 }
 
 /* Readers cut space off, and take the others for a list of files, a pattern of names or the next line. */
@@ -229,9 +229,9 @@ static bool cite_data(const struct sink *sink, bool compressed, char *text, size
 {
     return volume_sink_name_data(sink, compressed, text, size, fault) &&
            (is_citable(text) ||
-            fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                              "a header cannot name its samples: no name there begins with a space or LIST, "
-                              "or has a %% or a control character in it")) &&
+            fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
+                          "a header cannot name its samples: no name there begins with a space or LIST, "
+                          "or has a %% or a control character in it")) &&
            volume_sink_check_link(sink, text, text, fault);
 }
 
@@ -246,9 +246,9 @@ bool volume_sink_check_link(const struct sink *sink, const char *name, const cha
 
     if (fine && stat(beside, &taken) == 0)
         fine = (stat(full, &meant) == 0 && taken.st_dev == meant.st_dev && taken.st_ino == meant.st_ino) ||
-               fault_raise_about(fault, STATUS_USAGE, header,
-                                 "a link to %s, but readers would take %s for the samples",
-                                 file_out_target(sink->file), beside);
+               fault_set_for(fault, STATUS_USAGE, header,
+                             "a link to %s, but readers would take %s for the samples",
+                             file_out_target(sink->file), beside);
     mem_free(beside);
     mem_free(full);
     return fine;
@@ -261,8 +261,8 @@ static bool open_beside(struct sink *sink, const struct source *origin, const ch
     const char *header = file_out_name(sink->file);
 
     if (origin != NULL && !file_in_is_at(origin->file, header) && volume_reads(origin, path))
-        return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
-                                 header);
+        return fault_set_for(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
+                             header);
     return file_out_open_beside(&state->file, sink->file, path, fault);
 }
 
@@ -275,9 +275,8 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
     bool done;
 
     if (!file_out_is_renamed(sink->file))
-        return fault_raise_about(fault, STATUS_USAGE, path,
-                                 "%s needs a regular file, since the samples go beside it",
-                                 sink->format->name);
+        return fault_set_for(fault, STATUS_USAGE, path,
+                             "%s needs a regular file, since the samples go beside it", sink->format->name);
     full = volume_path_beside(path, name, fault);
     done = full != NULL && open_beside(sink, request->origin, full, fault);
     mem_free(full);
@@ -337,7 +336,7 @@ void volume_sink_discard(struct sink *sink)
 
 bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault)
 {
-    return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                             "the format %s has no samples of type %s (--out-type %s)", sink->format->name,
-                             sample_name(sink->header.type), work_name(sample_work_type(sink->header.type)));
+    return fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
+                         "the format %s has no samples of type %s (--out-type %s)", sink->format->name,
+                         sample_name(sink->header.type), work_name(sample_work_type(sink->header.type)));
 }

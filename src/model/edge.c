@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 
-const struct choice edge_choices[] = {
+const struct keyword edge_keywords[] = {
 #define EDGE(constant, name, syntax, traits, others) {name, syntax, others},
 #include "edges.def"
     {NULL, NULL, NULL},
@@ -11,7 +11,7 @@ const struct choice edge_choices[] = {
 
 const char *edge_name(enum edge_rule rule)
 {
-    return edge_choices[rule].word;
+    return edge_keywords[rule].word;
 }
 
 bool edge_parse(const char *text, struct edge *edge, struct fault *fault)
@@ -19,7 +19,7 @@ bool edge_parse(const char *text, struct edge *edge, struct fault *fault)
     const char *value;
     int rule;
 
-    if (!choice_parse(edge_choices, text, &rule, &value, fault))
+    if (!keyword_parse(edge_keywords, text, &rule, &value, fault))
         return false;
     *edge = (struct edge){(enum edge_rule)rule, 0.0};
     return value == NULL || number_parse_double(value, &edge->value) ||

@@ -2,7 +2,7 @@
 #ifndef EDGE_H
 #define EDGE_H
 
-#include "base/choice.h"
+#include "base/keyword.h"
 #include "base/diag.h"
 
 #include <stdbool.h>
@@ -43,7 +43,7 @@ struct edge {
 };
 
 /* The words that --edge takes, in the order of the enumeration. */
-extern const struct choice edge_choices[];
+extern const struct keyword edge_keywords[];
 
 /* MODE as --edge takes it. */
 bool edge_parse(const char *text, struct edge *edge, struct fault *fault);

@@ -1,7 +1,7 @@
 /* Fluxes: how heat may flow between neighbours, by name. */
 #include "flux.h"
 
-const struct choice flux_choices[] = {
+const struct keyword flux_keywords[] = {
 #define FLUX(constant, name, conducts, scale, others) {name, "", others},
 #include "fluxes.def"
     {NULL, NULL, NULL},
@@ -17,7 +17,7 @@ static const struct {
 
 const char *flux_name(enum flux flux)
 {
-    return flux_choices[flux].word;
+    return flux_keywords[flux].word;
 }
 
 const char *flux_scale_meaning(enum flux flux)

@@ -2,7 +2,7 @@
 #ifndef FLUX_H
 #define FLUX_H
 
-#include "base/choice.h"
+#include "base/keyword.h"
 
 #include <stdbool.h>
 
@@ -16,7 +16,7 @@ enum flux {
 enum flux_channels { FLUX_CHANNELS_JOINT, FLUX_CHANNELS_SEPARATE };
 
 /* The words that --flux takes, in the order of the enumeration. */
-extern const struct choice flux_choices[];
+extern const struct keyword flux_keywords[];
 
 const char *flux_name(enum flux flux);
 

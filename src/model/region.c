@@ -52,8 +52,8 @@ static bool check_spans(const char *text, const struct region_request *request, 
     for (size_t i = 0; i < request->span_count; i++) {
         const struct region_span *span = &request->spans[i];
         if (span->bounded && span->first >= span->end)
-            return fault_raise_about(fault, STATUS_USAGE, text,
-                                     "a range is empty: its end is the first index beyond it");
+            return fault_set_for(fault, STATUS_USAGE, text,
+                                 "a range is empty: its end is the first index beyond it");
     }
     return true;
 }
@@ -71,15 +71,15 @@ bool region_parse_crop(const char *text, struct region_request *request, struct 
             return check_spans(text, request, fault);
         rest += length + 1;
     }
-    return fault_raise_about(fault, STATUS_USAGE, text,
-                             "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
+    return fault_set_for(fault, STATUS_USAGE, text,
+                         "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
 }
 
 bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault)
 {
     *request = (struct region_request){.kind = REGION_PLANES, .span_count = 1};
     if (!parse_span(text, strlen(text), &request->spans[0]))
-        return fault_raise_about(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
+        return fault_set_for(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
     return check_spans(text, request, fault);
 }
 
@@ -89,7 +89,7 @@ bool region_parse_slice(const char *text, struct region_request *request, struct
 
     *request = (struct region_request){.kind = REGION_SLICE};
     if (axis == NULL || text[1] != '=' || !number_parse_count(text + 2, &request->index))
-        return fault_raise_about(fault, STATUS_USAGE, text, "expected x=K, y=K or z=K");
+        return fault_set_for(fault, STATUS_USAGE, text, "expected x=K, y=K or z=K");
     request->axis = (unsigned)(axis - axis_names);
     return true;
 }
@@ -104,7 +104,7 @@ static bool parse_part(const char *text, enum region_kind kind, struct region_re
     if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
         !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
         request->part > request->parts || request->parts > UINT32_MAX)
-        return fault_raise_about(fault, STATUS_USAGE, text, "expected K/N, with K from 1 to N");
+        return fault_set_for(fault, STATUS_USAGE, text, "expected K/N, with K from 1 to N");
     return true;
 }
 
@@ -145,9 +145,9 @@ static bool set_span(const struct region_request *request, const struct region_s
     if (span->bounded)
         snprintf(text, sizeof text, "%llu", (unsigned long long)end);
     if (end > most || span->first >= end)
-        return fault_raise_about(fault, STATUS_USAGE, region_option(request->kind),
-                                 "%c=%llu:%s is not within 0:%llu", axis_names[axis],
-                                 (unsigned long long)span->first, text, (unsigned long long)most);
+        return fault_set_for(fault, STATUS_USAGE, region_option(request->kind),
+                             "%c=%llu:%s is not within 0:%llu", axis_names[axis],
+                             (unsigned long long)span->first, text, (unsigned long long)most);
     region->first[axis] = (size_t)span->first;
     region->count[axis] = (size_t)(end - span->first);
     return true;

@@ -19,13 +19,13 @@ static const struct {
 #include "samples.def"
 };
 
-const struct choice sample_choices[] = {
+const struct keyword sample_keywords[] = {
 #define SAMPLE(constant, name, stored, bits, least, greatest, work, others) {#name, "", others},
 #include "samples.def"
     {NULL, NULL, NULL},
 };
 
-const struct choice work_choices[] = {
+const struct keyword work_keywords[] = {
 #define SAMPLE(constant, name, stored, bits, least, greatest, work, others)
 #define WORK_SAMPLE(constant, name, stored, bits, least, greatest, work, others) {#name, "", others},
 #include "samples.def"
@@ -45,7 +45,7 @@ size_t sample_size(enum sample_type type)
 
 const char *sample_name(enum sample_type type)
 {
-    return sample_choices[type].word;
+    return sample_keywords[type].word;
 }
 
 bool sample_parse(const char *name, enum sample_type *type)
@@ -53,7 +53,7 @@ bool sample_parse(const char *name, enum sample_type *type)
     const char *argument;
     int place;
 
-    if (!choice_find(sample_choices, name, &place, &argument))
+    if (!keyword_find(sample_keywords, name, &place, &argument))
         return false;
     *type = (enum sample_type)place;
     return true;
@@ -155,7 +155,7 @@ size_t work_size(enum work_type work)
 
 const char *work_name(enum work_type work)
 {
-    return work_choices[work].word;
+    return work_keywords[work].word;
 }
 
 enum sample_type work_sample(enum work_type work)

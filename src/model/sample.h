@@ -3,7 +3,7 @@
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
-#include "base/choice.h"
+#include "base/keyword.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ enum work_type {
 };
 
 /* The words that options take, in the order of the enumerations. */
-extern const struct choice sample_choices[], work_choices[];
+extern const struct keyword sample_keywords[], work_keywords[];
 
 size_t sample_size(enum sample_type type);
 const char *sample_name(enum sample_type type);

@@ -50,7 +50,7 @@ bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight,
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d is given twice", dx, dy, dz);
     if (weight == 0.0)
         return true;
-    taps = mem_grown(stencil->taps, stencil->count, &stencil->capacity, sizeof tap, "the taps", fault);
+    taps = mem_grow(stencil->taps, stencil->count, &stencil->capacity, sizeof tap, "the taps", fault);
     if (taps == NULL)
         return false;
     stencil->taps = taps;
@@ -173,7 +173,7 @@ static bool keep_words(struct reading *reading, const char *const words[WORDS], 
         if (i < 3 && (value[i] != floor(value[i]) || fabs(value[i]) > 2.0 * STENCIL_REACH))
             return refuse_line(fault);
     }
-    taps = mem_grown(reading->taps, reading->count, &reading->capacity, sizeof *taps, "the taps", fault);
+    taps = mem_grow(reading->taps, reading->count, &reading->capacity, sizeof *taps, "the taps", fault);
     if (taps == NULL)
         return false;
     reading->taps = taps;
@@ -273,7 +273,7 @@ bool stencil_read(const char *path, struct stencil *stencil, struct fault *fault
     bool read;
 
     if (reading.file == NULL)
-        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
+        return fault_set_for(fault, STATUS_IO, path, "%s", strerror(errno));
     read = read_lines(&reading, fault) && add_taps(&reading, stencil, fault);
     mem_free(reading.taps);
     fclose(reading.file);

@@ -202,8 +202,8 @@ static bool start_message(struct comm *comm, const struct peers_message *message
     int code, piece;
 
     do {
-        MPI_Request *requests = mem_grown(comm->requests, comm->request_count, &comm->request_capacity,
-                                          sizeof *requests, "messages", fault);
+        MPI_Request *requests = mem_grow(comm->requests, comm->request_count, &comm->request_capacity,
+                                         sizeof *requests, "messages", fault);
         if (requests == NULL) {
             *comm->lost = true;
             return false;

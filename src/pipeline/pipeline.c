@@ -57,7 +57,7 @@ static const struct format *find_format(const struct pipeline *pipeline, struct 
 
     if (format == NULL || format != request->refused)
         return format;
-    fault_raise_about(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s", request->refusal);
+    fault_set_for(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s", request->refusal);
     return NULL;
 }
 
@@ -287,9 +287,9 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 
     for (size_t i = 0; job->in.volumes > 1 && i < sizeof refused / sizeof *refused; i++) {
         if (refused[i].wanted)
-            return fault_raise_about(fault, STATUS_USAGE, file_in_name(pipeline->file),
-                                     "a series of %zu volumes, of which %s needs one: --volume K chooses it",
-                                     job->in.volumes, refused[i].what);
+            return fault_set_for(fault, STATUS_USAGE, file_in_name(pipeline->file),
+                                 "a series of %zu volumes, of which %s needs one: --volume K chooses it",
+                                 job->in.volumes, refused[i].what);
     }
     return true;
 }
@@ -298,7 +298,7 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 static bool check_slice_name(const char *path, struct fault *fault)
 {
     return !pattern_is_png(path) ||
-           fault_raise_about(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
+           fault_set_for(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
 }
 
 /* The files of all pieces become one. */

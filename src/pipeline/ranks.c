@@ -53,10 +53,10 @@ static bool compare_looks(const struct look *own, const struct look *first, cons
                           struct fault *fault)
 {
     if (strcmp(own->samples, first->samples) != 0)
-        return fault_raise_about(fault, STATUS_INPUT, name, "%s here, but %s on rank 0", own->samples,
-                                 first->samples);
+        return fault_set_for(fault, STATUS_INPUT, name, "%s here, but %s on rank 0", own->samples,
+                             first->samples);
     return strcmp(own->rest, first->rest) == 0 ||
-           fault_raise_about(fault, STATUS_INPUT, name, "the header differs from that on rank 0");
+           fault_set_for(fault, STATUS_INPUT, name, "the header differs from that on rank 0");
 }
 
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault)
@@ -75,8 +75,8 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
 static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault *fault)
 {
     return file_in_remaining(file, bytes) ||
-           fault_raise_about(fault, STATUS_USAGE, file_in_name(file),
-                             "every rank reads the input, so it must be a regular file");
+           fault_set_for(fault, STATUS_USAGE, file_in_name(file),
+                         "every rank reads the input, so it must be a regular file");
 }
 
 /* Copies that are not of the same state seldom have the same bytes at both ends. */
@@ -121,15 +121,14 @@ static bool compare_views(const struct view *own, const struct view *first, cons
                           struct fault *fault)
 {
     if (own->bytes != first->bytes)
-        return fault_raise_about(fault, STATUS_INPUT, name,
-                                 "%" PRIu64 " bytes here, but %" PRIu64 " on rank 0", own->bytes,
-                                 first->bytes);
+        return fault_set_for(fault, STATUS_INPUT, name, "%" PRIu64 " bytes here, but %" PRIu64 " on rank 0",
+                             own->bytes, first->bytes);
     if (own->first == first->first && own->last == first->last)
         return true;
     return own->bytes <= END_BYTES
-               ? fault_raise_about(fault, STATUS_INPUT, name, "its bytes differ from those on rank 0")
-               : fault_raise_about(fault, STATUS_INPUT, name, "its %s MiB differs from that on rank 0",
-                                   own->first != first->first ? "first" : "last");
+               ? fault_set_for(fault, STATUS_INPUT, name, "its bytes differ from those on rank 0")
+               : fault_set_for(fault, STATUS_INPUT, name, "its %s MiB differs from that on rank 0",
+                               own->first != first->first ? "first" : "last");
 }
 
 static bool compare_times(struct ranks *ranks, uint64_t changed, struct fault *fault)

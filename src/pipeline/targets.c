@@ -15,7 +15,7 @@
 #include "targets.h"
 
 #include "base/file_in.h"
-#include "base/guard.h"
+#include "base/temp_cleanup.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/size.h"
@@ -40,7 +40,7 @@ static bool offer_file(struct joint_file *offer, struct file_out *file, uint64_t
     offer->synced = file_out_is_synced(file);
     return (size_t)snprintf(offer->temporary, sizeof offer->temporary, "%s", file_out_temporary(file)) <
                sizeof offer->temporary ||
-           fault_raise_about(fault, STATUS_IO, file_out_name(file), "too long a name");
+           fault_set_for(fault, STATUS_IO, file_out_name(file), "too long a name");
 }
 
 static bool join(const struct joint_file *offer, const char *path, struct file_out **joined,
@@ -135,9 +135,9 @@ struct sink joint_spool_sink(const struct joint_spool *spool, size_t output)
                                                          .apart = true});
 }
 
-static struct reservation_room spool_room(const struct joint_spool *spool)
+static struct preallocate_file spool_room(const struct joint_spool *spool)
 {
-    return (struct reservation_room){spool->file, bytes_of(spool)};
+    return (struct preallocate_file){spool->file, bytes_of(spool)};
 }
 
 /* ---- samples out of it ---- */
@@ -159,8 +159,8 @@ static bool pour_planes(const struct pouring *pouring, uint64_t begin, size_t pl
                              fault))
             return false;
         if (got < count * pouring->plane_bytes)
-            return fault_raise_about(fault, STATUS_IO, file_out_name(pouring->sink->file),
-                                     "samples of other ranks did not arrive");
+            return fault_set_for(fault, STATUS_IO, file_out_name(pouring->sink->file),
+                                 "samples of other ranks did not arrive");
         if (!sink_write(pouring->sink, pouring->samples, count, fault))
             return false;
     }
@@ -226,8 +226,8 @@ static bool check_kind(const struct target_request *request, struct fault *fault
     const char *path = file_path(request, first);
 
     return file_out_is_file(path) ||
-           fault_raise_about(fault, STATUS_USAGE, path_is_standard(path) ? "standard output" : path,
-                             "all ranks write to it, so it must be a regular file");
+           fault_set_for(fault, STATUS_USAGE, path_is_standard(path) ? "standard output" : path,
+                         "all ranks write to it, so it must be a regular file");
 }
 
 static bool invite(struct target *target, const struct target_request *request, struct joint_file *offer,
@@ -310,7 +310,7 @@ static bool find_places(struct targets *targets, const struct job *job, const st
     return true;
 }
 
-static size_t list_rooms(const struct targets *targets, struct reservation_room *rooms)
+static size_t list_rooms(const struct targets *targets, struct preallocate_file *rooms)
 {
     size_t count = 0;
 
@@ -326,14 +326,14 @@ static size_t list_rooms(const struct targets *targets, struct reservation_room 
 /* By rank 0. The sink of the output tells the run if there is too little. */
 static bool begin_to_reserve(struct targets *targets, struct fault *fault)
 {
-    struct reservation_room *rooms = mem_alloc(targets->count + 1, sizeof *rooms, "the outputs", fault);
+    struct preallocate_file *rooms = mem_alloc(targets->count + 1, sizeof *rooms, "the outputs", fault);
 
     if (rooms == NULL)
         return false;
-    targets->reservation = reservation_begin(rooms, list_rooms(targets, rooms), fault);
-    target_sink(&targets->list[0])->reservation = targets->reservation;
+    targets->preallocation = preallocate_begin(rooms, list_rooms(targets, rooms), fault);
+    target_sink(&targets->list[0])->preallocation = targets->preallocation;
     mem_free(rooms);
-    return targets->reservation != NULL;
+    return targets->preallocation != NULL;
 }
 
 bool targets_settle(struct targets *targets, const struct job *job, const struct split *split,
@@ -348,8 +348,8 @@ bool targets_settle(struct targets *targets, const struct job *job, const struct
 
 bool targets_have_room(struct targets *targets, bool made, struct fault *fault)
 {
-    bool has = made ? reservation_wait(targets->reservation, fault)
-                    : !reservation_has_failed(targets->reservation, fault);
+    bool has = made ? preallocate_wait(targets->preallocation, fault)
+                    : !preallocate_has_failed(targets->preallocation, fault);
 
     return peers_follow(targets->peers, has, fault);
 }
@@ -411,7 +411,7 @@ bool targets_unseen(const struct targets *targets)
 
     for (size_t i = 0; unseen && i < targets->count; i++) {
         const struct file_out *file = targets->list[i].file;
-        unseen = file == NULL || file_out_unseen(file);
+        unseen = file == NULL || file_out_is_untouched(file);
     }
     return unseen;
 }
@@ -427,12 +427,12 @@ static bool list_own(struct targets *targets, struct extent *extent, struct faul
 {
     sigset_t before;
 
-    guard_enter(&before);
-    extent->bytes = guard_list(NULL, 0, &extent->count);
+    temp_cleanup_hold_signals(&before);
+    extent->bytes = temp_cleanup_list(NULL, 0, &extent->count);
     targets->guarded_paths = mem_alloc(extent->bytes, 1, "the temporary files", fault);
     if (targets->guarded_paths != NULL)
-        guard_list(targets->guarded_paths, extent->bytes, &extent->count);
-    guard_leave(&before);
+        temp_cleanup_list(targets->guarded_paths, extent->bytes, &extent->count);
+    temp_cleanup_release_signals(&before);
     return targets->guarded_paths != NULL;
 }
 
@@ -448,14 +448,14 @@ static void guard_all(struct targets *targets, size_t count)
     const char *path = targets->guarded_paths;
     sigset_t before;
 
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     for (; targets->guarded_count < count; targets->guarded_count++) {
-        struct guarded *guarded = &targets->guarded[targets->guarded_count];
+        struct temp_file *guarded = &targets->guarded[targets->guarded_count];
         guarded->path = path;
-        guard_add(guarded);
+        temp_cleanup_add(guarded);
         path += strlen(path) + 1;
     }
-    guard_leave(&before);
+    temp_cleanup_release_signals(&before);
 }
 
 bool targets_guard(struct targets *targets, struct peers *all, struct fault *fault)
@@ -479,10 +479,10 @@ static void drop_guarded(struct targets *targets)
 {
     sigset_t before;
 
-    guard_enter(&before);
+    temp_cleanup_hold_signals(&before);
     for (size_t i = 0; i < targets->guarded_count; i++)
-        guard_drop(&targets->guarded[i]);
-    guard_leave(&before);
+        temp_cleanup_forget(&targets->guarded[i]);
+    temp_cleanup_release_signals(&before);
     mem_free(targets->guarded_paths);
     mem_free(targets->guarded);
 }
@@ -492,7 +492,7 @@ static void drop_guarded(struct targets *targets)
 void targets_close(struct targets *targets)
 {
     drop_guarded(targets);
-    reservation_end(targets->reservation);
+    preallocate_end(targets->preallocation);
     for (size_t i = 0; i < targets->count; i++) {
         struct target *target = &targets->list[i];
         if (target->sink.format != NULL)

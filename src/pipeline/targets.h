@@ -5,8 +5,8 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "base/guard.h"
-#include "base/reservation.h"
+#include "base/temp_cleanup.h"
+#include "base/preallocate.h"
 #include "peers/peers.h"
 #include "format/format.h"
 #include "plan/split.h"
@@ -58,12 +58,12 @@ struct targets {
     struct peers *peers; /* those that make the run; one alone, too */
     struct target *list; /* the output is the first */
     size_t count;
-    struct joint_spool spool;        /* of several ranks, for those that take samples in turn */
-    struct reservation *reservation; /* of several ranks, by rank 0: of room for all of them; or NULL */
+    struct joint_spool spool;            /* of several ranks, for those that take samples in turn */
+    struct preallocation *preallocation; /* of several ranks, by rank 0: of room for all of them; or NULL */
 
     /* Temporary files of rank 0, as any other rank guards them. */
     char *guarded_paths; /* one after the other, each with its end */
-    struct guarded *guarded;
+    struct temp_file *guarded;
     size_t guarded_count;
 };
 

@@ -198,10 +198,10 @@ static bool settle_intensities(struct job *job, const struct source *source, str
         struct stage *stage = &job->stages[i];
         stage->intensity = job->intensity;
         if (stage_reacts(stage) && !intensity_is_plain(&job->intensity))
-            return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                     "--reaction takes samples as they are stored, but a sample v stands for "
-                                     "%g v + %g",
-                                     job->intensity.slope, job->intensity.intercept);
+            return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "--reaction takes samples as they are stored, but a sample v stands for "
+                                 "%g v + %g",
+                                 job->intensity.slope, job->intensity.intercept);
         if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_POINT)
             stage_keep_intensity(stage);
         if (stage_mixes_intensities(stage)) {
@@ -256,11 +256,11 @@ bool job_make(const struct job_request *request, const struct source *source, st
     for (unsigned axis = 0; axis < 3 && in->for_print; axis++)
         job->in.grid.spacing[axis] = 1.0;
     if (request->linear_light && in->profile != NULL)
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: --linear supports sRGB and gAMA, not this profile", in->profile);
+        return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),
+                             "%s: --linear supports sRGB and gAMA, not this profile", in->profile);
     if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
-        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: damaged, and --linear depends on it", in->damaged);
+        return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),
+                             "%s: damaged, and --linear depends on it", in->damaged);
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;

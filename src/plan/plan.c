@@ -8,7 +8,7 @@
 #include "plan.h"
 
 #include "base/clock.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
@@ -159,20 +159,20 @@ static bool check_part(const struct job *job, const struct source *source, const
     if (!region_is_part(job->region_kind))
         return true;
     if (!source->random)
-        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "%s needs samples at fixed places in one file: a pipe, compressed samples "
-                                 "and lists of files have none",
-                                 option);
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                             "%s needs samples at fixed places in one file: a pipe, compressed samples "
+                             "and lists of files have none",
+                             option);
     if (job_waits_for_change(job))
-        return fault_raise_about(fault, STATUS_USAGE, option,
-                                 "not allowed with --until: every part would need the whole grid");
+        return fault_set_for(fault, STATUS_USAGE, option,
+                             "not allowed with --until: every part would need the whole grid");
     if (job->measures)
-        return fault_raise_about(fault, STATUS_USAGE, option,
-                                 "not allowed with --out-range=auto: every part would need the whole grid");
+        return fault_set_for(fault, STATUS_USAGE, option,
+                             "not allowed with --out-range=auto: every part would need the whole grid");
     if (levels_mix_ends(levels))
-        return fault_raise_about(fault, STATUS_USAGE, option,
-                                 "an edge that wraps is followed or preceded by one that does not: every "
-                                 "part would need the whole grid");
+        return fault_set_for(fault, STATUS_USAGE, option,
+                             "an edge that wraps is followed or preceded by one that does not: every "
+                             "part would need the whole grid");
     return true;
 }
 
@@ -259,7 +259,7 @@ struct opening {
     struct plan *plan;
 };
 
-static bool open_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
+static bool open_lane(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     const struct opening *opening = context;
     const struct devices *devices = &opening->plan->selection.devices;
@@ -267,16 +267,16 @@ static bool open_lane(void *context, size_t index, struct crew *crew, struct fau
                                           .threads = opening->request->threads,
                                           .memory = opening->request->memory};
 
-    (void)crew;
+    (void)loop;
     return lane_open(&opening->plan->lanes[index], devices->backend, &device, fault);
 }
 
-static bool prepare_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
+static bool prepare_lane(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     const struct opening *opening = context;
     struct plan *plan = opening->plan;
 
-    (void)crew;
+    (void)loop;
     return lane_prepare(&plan->lanes[index], plan->steps, plan->step_count, fault);
 }
 
@@ -358,7 +358,7 @@ static bool settle(struct plan *plan, const struct plan_request *request, const 
     plan->levels = levels_of(plan);
     plan->levels.stops = request->stops;
     plan->levels.stop_count = request->stop_count;
-    if (!crew_share(taken.count, open_lane, &opening, fault))
+    if (!parallel_for(taken.count, open_lane, &opening, fault))
         return false;
 
     /* All devices are of one kind, so that forms of the first suit the others. */
@@ -384,7 +384,7 @@ static bool settle(struct plan *plan, const struct plan_request *request, const 
     fit_forms(plan, &forms);
 
     /* All is decided: allocate it. */
-    if (!crew_share(plan->shares.held, prepare_lane, &opening, fault))
+    if (!parallel_for(plan->shares.held, prepare_lane, &opening, fault))
         return false;
     plan->start = clock_seconds() - begun;
 

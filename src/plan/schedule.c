@@ -10,7 +10,7 @@
    devices or ranks share make one pass, and must fit at once. */
 #include "schedule.h"
 
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/size.h"
@@ -498,13 +498,13 @@ static uint64_t comfortable_memory(const struct schedule_request *request)
         return request->memory;
     if (request->limits.memory > 0)
         return request->limits.memory;
-    return machine_spare_memory();
+    return memory_limits_spare();
 }
 
 /* More than this is not tried: the system might not refuse it, but kill for it. */
 static uint64_t most_memory(const struct schedule_request *request)
 {
-    return request->memory > 0 ? request->memory : machine_whole_memory();
+    return request->memory > 0 ? request->memory : memory_limits_whole();
 }
 
 /* The least that a candidate takes at such a depth, with the source in a spool file; SIZE_MAX where addresses
@@ -592,7 +592,7 @@ static size_t least_memory(const struct schedule_request *request)
 
 static bool refuse(const struct schedule_request *request, struct fault *fault)
 {
-    uint64_t whole = machine_whole_memory();
+    uint64_t whole = memory_limits_whole();
     char needed[32], allowed[32];
     size_t least = request->at_once ? least_at_once(request) : least_memory(request);
 

@@ -7,7 +7,7 @@
    the input. */
 #include "selection.h"
 
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "base/number.h"
 #include "base/thread.h"
 
@@ -76,7 +76,7 @@ static void consider(const struct plan_request *request, const struct prediction
         return;
     }
     /* It reserves far more of them than it uses. */
-    if (machine_limits_addresses()) {
+    if (memory_limits_addresses()) {
         give_reason(selection, "%s is not started: the address space is limited", backend->name);
         return;
     }

@@ -178,7 +178,7 @@ static bool make_folders(struct fault *fault)
         if (slash != NULL)
             *slash = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
+            return fault_set_for(fault, STATUS_IO, path, "%s", strerror(errno));
         if (slash == NULL)
             return true;
         *slash = '/';

@@ -67,12 +67,12 @@ static bool recall(const struct png_adam7 *adam7, uint64_t offset, size_t size, 
 }
 
 bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_structp png,
-                      struct png_idat *idat, struct fault *fault)
+                      struct png_image_data *data, struct fault *fault)
 {
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
         png_rows_begin(rows, pass_columns(adam7, pass));
         for (size_t row = 0; row < pass_rows(adam7, pass); row++) {
-            png_rows_next(rows, png, idat, adam7->row, fault);
+            png_rows_next(rows, png, data, adam7->row, fault);
             if (!keep(adam7, offset_of(adam7, pass, row), pass_row_bytes(adam7, pass), fault))
                 return false;
         }

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/spool.h"
-#include "png_idat.h"
+#include "png_image_data.h"
 #include "png_rows.h"
 
 #include <png.h>
@@ -24,7 +24,7 @@ void png_adam7_close(struct png_adam7 *adam7);
 
 /* Decode all passes and keep them. What is wrong with them is told as libpng tells it. */
 bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_structp png,
-                      struct png_idat *idat, struct fault *fault);
+                      struct png_image_data *data, struct fault *fault);
 
 /* A row of the picture. */
 bool png_adam7_row(const struct png_adam7 *adam7, size_t row, unsigned char *samples, struct fault *fault);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "model/limits.h"
 #include "png_strips.h"
-#include "png_trap.h"
+#include "png_error.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,11 +25,11 @@ enum { CHECKSUM_BYTES = 4 };
 #define IDAT_BYTES_MOST ((size_t)1 << 30)
 
 struct png_encoder {
-    struct png_trap trap;
+    struct png_error_trap trap;
     png_structp png;
     png_infop info;
     struct file_out *file;
-    const struct png_notes *notes;
+    const struct png_chunks *chunks;
     struct png_strips *strips;
     size_t row_bytes;
     int level;
@@ -41,7 +41,7 @@ static void write_bytes(png_structp png, png_bytep bytes, size_t size)
 {
     struct png_encoder *encoder = png_get_io_ptr(png);
     if (!file_out_write(encoder->file, bytes, size, encoder->trap.fault))
-        png_trap_leave(png);
+        png_error_leave(png);
 }
 
 /* libpng would call fflush in place of a flush function that is missing. */
@@ -52,20 +52,19 @@ static void flush_nothing(png_structp png)
 
 static void tell_warning(png_structp png, png_const_charp message)
 {
-    const struct png_trap *trap = png_get_error_ptr(png);
+    const struct png_error_trap *trap = png_get_error_ptr(png);
     diag_detail("%s: %s", trap->name, message);
 }
 
 static bool start_libpng(struct png_encoder *encoder)
 {
-    encoder->png =
-        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &encoder->trap, png_trap_spring, tell_warning,
-                                  &encoder->trap, png_trap_allocate, png_trap_release);
+    encoder->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &encoder->trap, png_error_raise,
+                                             tell_warning, &encoder->trap, png_error_malloc, png_error_free);
     if (encoder->png == NULL)
-        return png_trap_still_born(&encoder->trap);
+        return png_error_at_start(&encoder->trap);
     encoder->info = png_create_info_struct(encoder->png);
     if (encoder->info == NULL)
-        return png_trap_still_born(&encoder->trap);
+        return png_error_at_start(&encoder->trap);
     png_set_write_fn(encoder->png, encoder, write_bytes, flush_nothing);
     return true;
 }
@@ -79,11 +78,11 @@ static int color_type(unsigned channels)
 
 static void write_notes(struct png_encoder *encoder, bool after_image)
 {
-    if (encoder->notes == NULL)
+    if (encoder->chunks == NULL)
         return;
-    for (const struct png_note *note = encoder->notes->first; note != NULL; note = note->next)
-        if ((note->section == PNG_NOTES_AFTER_IMAGE) == after_image)
-            png_write_chunk(encoder->png, (png_const_bytep)note->type, note->bytes, note->size);
+    for (const struct png_chunk *chunk = encoder->chunks->first; chunk != NULL; chunk = chunk->next)
+        if ((chunk->section == PNG_CHUNKS_AFTER_IMAGE) == after_image)
+            png_write_chunk(encoder->png, (png_const_bytep)chunk->type, chunk->bytes, chunk->size);
 }
 
 /* Samples a metre where the unit is known and whole numbers can tell; else how their numbers compare. */
@@ -116,7 +115,7 @@ static void write_head(struct png_encoder *encoder, const struct png_encoder_pic
 
 static bool begin(struct png_encoder *encoder, const struct png_encoder_picture *picture, struct fault *fault)
 {
-    png_trap_set(&encoder->trap, fault);
+    png_error_begin(&encoder->trap, fault);
     if (!start_libpng(encoder))
         return false;
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
@@ -147,7 +146,7 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
     made->trap.name = file_out_name(file);
     made->trap.status = STATUS_FAILURE;
     made->file = file;
-    made->notes = picture->notes;
+    made->chunks = picture->chunks;
     made->row_bytes = picture->width * picture->channels * (picture->depth / 8);
     made->level = picture->level < 0 ? PNG_LEVEL : picture->level;
     if (!start_strips(made, picture, fault) || !begin(made, picture, fault)) {
@@ -213,7 +212,7 @@ static void write_rows(struct png_encoder *encoder, const unsigned char *rows, s
 
 bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t count, struct fault *fault)
 {
-    png_trap_set(&encoder->trap, fault);
+    png_error_begin(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
     write_rows(encoder, rows, count);
@@ -223,7 +222,7 @@ bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t coun
 /* Not by png_write_end, which wants to have written the image itself. */
 bool png_encoder_end(struct png_encoder *encoder, struct fault *fault)
 {
-    png_trap_set(&encoder->trap, fault);
+    png_error_begin(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
     write_notes(encoder, true);

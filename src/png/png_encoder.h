@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "png_notes.h"
+#include "png_chunks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,22 +18,22 @@ struct png_encoder_picture {
     bool little_endian;   /* 16-bit samples come with the low byte first */
     int level;            /* of compression, 0 to 9; −1: the encoder's default */
     size_t threads;       /* at least 1; the file is the same for any */
-    const struct png_notes
-        *notes; /* written along; may be NULL, may grow until the end, must outlive the encoder */
+    const struct png_chunks
+        *chunks; /* written along; may be NULL, may grow until the end, must outlive the encoder */
 };
 
 #define PNG_ENCODER_EXTENT_MOST 0x7fffffff
 
 struct png_encoder;
 
-/* Write what comes before the image, with the notes that came before the image in their own file. */
+/* Write what comes before the image, with the chunks that came before the image in their own file. */
 bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
                        const struct png_encoder_picture *picture, struct fault *fault);
 
 /* The next rows from the top, packed, channels interleaved. */
 bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t count, struct fault *fault);
 
-/* After the last row: write the rest of the image, the notes that came after it, and the end mark. */
+/* After the last row: write the rest of the image, the chunks that came after it, and the end mark. */
 bool png_encoder_end(struct png_encoder *encoder, struct fault *fault);
 
 /* Release, ended or not; NULL is fine. */

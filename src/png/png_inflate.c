@@ -1,17 +1,17 @@
 /* Inflating a PNG's image data beside its reader: deflated bytes in, pieces of inflated ones out. What is fed
-   goes round on one belt, what comes of it on another; the engine belongs to the thread that inflates. */
+   goes round on one queue, what comes of it on another; the engine belongs to the thread that inflates. */
 #include "png_inflate.h"
 
-#include "base/belt.h"
+#include "base/work_queue.h"
 #include "base/inflate.h"
 #include "base/mem.h"
 #include "base/pool.h"
 
 enum { FEED_BYTES = 64 << 10, FEEDS = 4, PIECE_BYTES = 64 << 10, PIECES = 4 };
 
-/* Stations of the belts. */
-enum { FEEDING, EATING, FEED_STATIONS };
-enum { MAKING, TAKING, PIECE_STATIONS };
+/* Phases of the queues. */
+enum { FEEDING, EATING, FEED_PHASES };
+enum { MAKING, TAKING, PIECE_PHASES };
 
 struct feed {
     unsigned char bytes[FEED_BYTES];
@@ -47,7 +47,7 @@ struct png_inflater {
     bool has_piece;
     struct piece last;
 
-    struct belt *feed_belt, *piece_belt;
+    struct work_queue *feed_queue, *piece_queue;
     struct feed *larder;
     struct piece pieces[PIECES];
     unsigned char *room; /* for the bytes of all pieces and of the one that is being made */
@@ -61,15 +61,15 @@ static void damage(struct png_inflater *inflater, const char *how)
 
 /* ---- pieces, by whoever inflates ---- */
 
-/* Have a feed at hand; without one the belt tells whether any will come. */
-static enum belt_outcome take_feed(struct png_inflater *inflater, bool waits)
+/* Have a feed at hand; without one the queue tells whether any will come. */
+static enum work_queue_outcome take_feed(struct png_inflater *inflater, bool waits)
 {
-    enum belt_outcome outcome;
+    enum work_queue_outcome outcome;
     if (inflater->feed_taken)
-        return BELT_TAKEN;
-    outcome = waits ? belt_take(inflater->feed_belt, EATING, &inflater->feed)
-                    : belt_try(inflater->feed_belt, EATING, &inflater->feed);
-    inflater->feed_taken = outcome == BELT_TAKEN;
+        return WORK_QUEUE_TAKEN;
+    outcome = waits ? work_queue_take(inflater->feed_queue, EATING, &inflater->feed)
+                    : work_queue_try(inflater->feed_queue, EATING, &inflater->feed);
+    inflater->feed_taken = outcome == WORK_QUEUE_TAKEN;
     inflater->feed_used = 0;
     return outcome;
 }
@@ -78,7 +78,7 @@ static void leave_feed(struct png_inflater *inflater)
 {
     inflater->feed_taken = false;
     inflater->feeds_eaten++;
-    belt_hand_on(inflater->feed_belt, inflater->feed);
+    work_queue_pass_on(inflater->feed_queue, inflater->feed);
 }
 
 /* One call of the engine, with or without a feed. */
@@ -109,10 +109,10 @@ static void run(struct png_inflater *inflater, bool last_chance)
 static void make(struct png_inflater *inflater)
 {
     while (inflater->made < PIECE_BYTES && inflater->state == PNG_INFLATE_UNDER_WAY) {
-        enum belt_outcome feed = take_feed(inflater, false);
-        if (feed == BELT_STOPPED || (feed == BELT_EMPTY && !inflater->holds_back))
+        enum work_queue_outcome feed = take_feed(inflater, false);
+        if (feed == WORK_QUEUE_STOPPED || (feed == WORK_QUEUE_EMPTY && !inflater->holds_back))
             return;
-        run(inflater, feed == BELT_FINISHED && !inflater->holds_back);
+        run(inflater, feed == WORK_QUEUE_FINISHED && !inflater->holds_back);
     }
 }
 
@@ -137,7 +137,7 @@ static void put_out(struct png_inflater *inflater, size_t place)
         piece->told.size = inflater->made;
         inflater->made = 0;
     }
-    belt_hand_on(inflater->piece_belt, place);
+    work_queue_pass_on(inflater->piece_queue, place);
 }
 
 /* Until the stream is over or nobody wants more of it. */
@@ -149,8 +149,8 @@ static void inflate_all(void *context, size_t first, size_t count, unsigned memb
     (void)count;
     (void)member;
     while (inflater->state == PNG_INFLATE_UNDER_WAY &&
-           belt_take(inflater->piece_belt, MAKING, &place) == BELT_TAKEN) {
-        if (!inflater->holds_back && take_feed(inflater, true) == BELT_STOPPED)
+           work_queue_take(inflater->piece_queue, MAKING, &place) == WORK_QUEUE_TAKEN) {
+        if (!inflater->holds_back && take_feed(inflater, true) == WORK_QUEUE_STOPPED)
             break;
         make(inflater);
         put_out(inflater, place);
@@ -162,7 +162,8 @@ static void inflate_all(void *context, size_t first, size_t count, unsigned memb
 unsigned char *png_inflater_room(struct png_inflater *inflater, size_t *size)
 {
     if (!inflater->has_room)
-        inflater->has_room = belt_try(inflater->feed_belt, FEEDING, &inflater->feeding) == BELT_TAKEN;
+        inflater->has_room =
+            work_queue_try(inflater->feed_queue, FEEDING, &inflater->feeding) == WORK_QUEUE_TAKEN;
     *size = FEED_BYTES;
     return inflater->has_room ? inflater->larder[inflater->feeding].bytes : NULL;
 }
@@ -172,25 +173,25 @@ void png_inflater_feed(struct png_inflater *inflater, size_t size)
     inflater->larder[inflater->feeding].size = size;
     inflater->has_room = false;
     inflater->feeds++;
-    belt_hand_on(inflater->feed_belt, inflater->feeding);
+    work_queue_pass_on(inflater->feed_queue, inflater->feeding);
 }
 
 void png_inflater_end(struct png_inflater *inflater)
 {
-    belt_finish(inflater->feed_belt);
+    work_queue_finish(inflater->feed_queue);
 }
 
 static void give_back(struct png_inflater *inflater)
 {
     if (inflater->has_piece)
-        belt_hand_on(inflater->piece_belt, inflater->taken);
+        work_queue_pass_on(inflater->piece_queue, inflater->taken);
     inflater->has_piece = false;
 }
 
 static void make_by_itself(struct png_inflater *inflater)
 {
     size_t place;
-    if (belt_try(inflater->piece_belt, MAKING, &place) != BELT_TAKEN)
+    if (work_queue_try(inflater->piece_queue, MAKING, &place) != WORK_QUEUE_TAKEN)
         return;
     make(inflater);
     put_out(inflater, place);
@@ -205,7 +206,8 @@ static void take(struct png_inflater *inflater)
 {
     if (!inflater->threaded)
         make_by_itself(inflater);
-    inflater->has_piece = belt_take(inflater->piece_belt, TAKING, &inflater->taken) == BELT_TAKEN;
+    inflater->has_piece =
+        work_queue_take(inflater->piece_queue, TAKING, &inflater->taken) == WORK_QUEUE_TAKEN;
     inflater->last = inflater->pieces[inflater->taken];
 }
 
@@ -235,8 +237,8 @@ static bool make_room(struct png_inflater *inflater, struct fault *fault)
     inflater->larder = mem_alloc(FEEDS, sizeof *inflater->larder, "inflating", fault);
     inflater->room = mem_alloc(PIECES + 1, PIECE_BYTES, "inflating", fault);
     if (inflater->larder == NULL || inflater->room == NULL ||
-        !belt_create(&inflater->feed_belt, FEEDS, FEED_STATIONS, fault) ||
-        !belt_create(&inflater->piece_belt, PIECES, PIECE_STATIONS, fault) ||
+        !work_queue_create(&inflater->feed_queue, FEEDS, FEED_PHASES, fault) ||
+        !work_queue_create(&inflater->piece_queue, PIECES, PIECE_PHASES, fault) ||
         !pool_create(&inflater->pool, 1, POOL_SMALL_STACKS, fault))
         return false;
     share_room(inflater);
@@ -259,8 +261,8 @@ bool png_inflater_start(struct png_inflater **inflater, size_t threads, struct f
 
 static void stop_thread(struct png_inflater *inflater)
 {
-    belt_stop(inflater->feed_belt);
-    belt_stop(inflater->piece_belt);
+    work_queue_stop(inflater->feed_queue);
+    work_queue_stop(inflater->piece_queue);
     pool_join(inflater->pool);
 }
 
@@ -272,8 +274,8 @@ void png_inflater_stop(struct png_inflater *inflater)
         stop_thread(inflater);
     inflater_free(inflater->engine);
     pool_destroy(inflater->pool);
-    belt_destroy(inflater->feed_belt);
-    belt_destroy(inflater->piece_belt);
+    work_queue_destroy(inflater->feed_queue);
+    work_queue_destroy(inflater->piece_queue);
     mem_free(inflater->larder);
     mem_free(inflater->room);
     mem_free(inflater);

@@ -36,9 +36,9 @@ static bool inflated_is_srgb(z_stream *zlib, enum icc_space space)
     return is;
 }
 
-bool png_profile_is_srgb(const struct png_note *note, enum icc_space space)
+bool png_profile_is_srgb(const struct png_chunk *chunk, enum icc_space space)
 {
-    const unsigned char *name_end = memchr(note->bytes, 0, note->size), *end = note->bytes + note->size;
+    const unsigned char *name_end = memchr(chunk->bytes, 0, chunk->size), *end = chunk->bytes + chunk->size;
     if (name_end == NULL || end - name_end < 2 || name_end[1] != METHOD_DEFLATE)
         return false;
     z_stream zlib = {.next_in = (z_const Bytef *)name_end + 2, .avail_in = (uInt)(end - name_end - 2)};

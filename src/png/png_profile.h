@@ -3,12 +3,12 @@
 #define PNG_PROFILE_H
 
 #include "icc.h"
-#include "png_notes.h"
+#include "png_chunks.h"
 
 #include <stdbool.h>
 
 /* Whether it says what sRGB says, for samples of that kind. Profiles over 64 KiB, which hold tables, do not.
  */
-bool png_profile_is_srgb(const struct png_note *note, enum icc_space space);
+bool png_profile_is_srgb(const struct png_chunk *chunk, enum icc_space space);
 
 #endif

@@ -51,8 +51,8 @@ static void swap(struct png_rows *rows)
     rows->plain = above;
 }
 
-void png_rows_next(struct png_rows *rows, png_structp png, struct png_idat *idat, unsigned char *samples,
-                   struct fault *fault)
+void png_rows_next(struct png_rows *rows, png_structp png, struct png_image_data *data,
+                   unsigned char *samples, struct fault *fault)
 {
     const struct png_unfilter_rows of_two = {
         .filtered = rows->filtered + TYPE_BYTES,
@@ -61,7 +61,7 @@ void png_rows_next(struct png_rows *rows, png_structp png, struct png_idat *idat
         .pixel = rows->depth < BYTE_BITS ? 1 : rows->depth / BYTE_BITS,
     };
 
-    png_idat_inflate(idat, png, rows->filtered, TYPE_BYTES + of_two.bytes, fault);
+    png_image_data_inflate(data, png, rows->filtered, TYPE_BYTES + of_two.bytes, fault);
     if (!png_unfilter(rows->filtered[0], &of_two, rows->plain))
         png_error(png, "bad adaptive filter value");
     png_expand_row(&rows->expand, rows->plain, rows->width, samples);

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "png_expand.h"
-#include "png_idat.h"
+#include "png_image_data.h"
 
 #include <png.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ void png_rows_close(struct png_rows *rows);
 void png_rows_begin(struct png_rows *rows, size_t width);
 
 /* The samples of the next row. What is wrong is told as libpng tells it. */
-void png_rows_next(struct png_rows *rows, png_structp png, struct png_idat *idat, unsigned char *samples,
-                   struct fault *fault);
+void png_rows_next(struct png_rows *rows, png_structp png, struct png_image_data *data,
+                   unsigned char *samples, struct fault *fault);
 
 #endif

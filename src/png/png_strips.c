@@ -4,7 +4,7 @@
 #include "base/deflate.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "base/workshop.h"
+#include "base/ordered_work.h"
 #include "model/sample.h"
 #include "png_filter.h"
 
@@ -20,7 +20,7 @@ enum { STRIPS_A_THREAD = 2 };
 /* A strip may see the end of the one before it, unless that costs more than it can be worth. */
 enum { CONTEXT_SHARE = 8 };
 
-/* At a place of the workshop. Rows before those of the strip are its context, and one more stands above. */
+/* At a place of the ordered. Rows before those of the strip are its context, and one more stands above. */
 struct slot {
     unsigned char *rows;
     unsigned char *deflated;
@@ -40,7 +40,7 @@ struct png_strips {
     size_t slot_count;
     struct worker *workers; /* the first is the calling thread */
     size_t worker_count;
-    struct workshop *workshop;
+    struct ordered_work *ordered;
     size_t rows_in;
     bool filling, handed_out;
     size_t filled;    /* the slot that the caller fills, or the last that it filled */
@@ -106,7 +106,7 @@ static bool has_strip(struct png_strips *strips)
     const struct slot *before = &strips->slots[strips->filled];
     if (strips->filling)
         return true;
-    strips->filling = workshop_claim(strips->workshop, &strips->filled);
+    strips->filling = ordered_work_claim(strips->ordered, &strips->filled);
     if (strips->filling)
         begin_strip(strips, &strips->slots[strips->filled], before);
     return strips->filling;
@@ -120,7 +120,7 @@ static void end_strip(struct png_strips *strips)
     strips->row = 0;
     strips->filling = false;
     strips->under_way++;
-    workshop_put(strips->workshop, strips->filled);
+    ordered_work_put(strips->ordered, strips->filled);
 }
 
 static void put_row(struct png_strips *strips, const unsigned char *row)
@@ -157,7 +157,7 @@ static void give_back(struct png_strips *strips)
 {
     if (!strips->handed_out)
         return;
-    workshop_vacate(strips->workshop, strips->taken);
+    ordered_work_vacate(strips->ordered, strips->taken);
     strips->under_way--;
 }
 
@@ -167,7 +167,7 @@ const struct png_strip *png_strips_take(struct png_strips *strips)
     strips->handed_out = must_take(strips);
     if (!strips->handed_out)
         return NULL;
-    strips->taken = workshop_take(strips->workshop);
+    strips->taken = ordered_work_take(strips->ordered);
     return &strips->slots[strips->taken].strip;
 }
 
@@ -219,8 +219,8 @@ static bool make_room(struct png_strips *strips, struct fault *fault)
     for (size_t i = 0; i < strips->worker_count; i++)
         if (!make_worker(strips, &strips->workers[i], fault))
             return false;
-    return workshop_open(&strips->workshop, strips->slot_count, (unsigned)strips->worker_count,
-                         filter_and_deflate, strips, fault);
+    return ordered_work_open(&strips->ordered, strips->slot_count, (unsigned)strips->worker_count,
+                             filter_and_deflate, strips, fault);
 }
 
 bool png_strips_open(struct png_strips **strips, const struct png_strips_picture *picture, size_t threads,
@@ -243,7 +243,7 @@ void png_strips_close(struct png_strips *strips)
 {
     if (strips == NULL)
         return;
-    workshop_close(strips->workshop);
+    ordered_work_close(strips->ordered);
     for (size_t i = 0; strips->slots != NULL && i < strips->slot_count; i++) {
         mem_free(strips->slots[i].rows);
         mem_free(strips->slots[i].deflated);

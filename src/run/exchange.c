@@ -91,8 +91,8 @@ static bool count_outgoing(struct exchange *exchange)
 
 static bool add_parcel(struct exchange *exchange, const struct shares_parcel *way, size_t offset)
 {
-    struct exchange_parcel *parcels = mem_grown(exchange->parcels, exchange->count, &exchange->capacity,
-                                                sizeof *parcels, "the exchange", exchange->run->fault);
+    struct exchange_parcel *parcels = mem_grow(exchange->parcels, exchange->count, &exchange->capacity,
+                                               sizeof *parcels, "the exchange", exchange->run->fault);
 
     if (parcels == NULL)
         return false;

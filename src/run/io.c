@@ -2,7 +2,7 @@
  */
 #include "io.h"
 
-#include "base/belt.h"
+#include "base/work_queue.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -12,13 +12,13 @@
 
 /* ---- rings ---- */
 
-/* Stations of the belt. */
-enum { FILLING, EMPTYING, STATIONS };
+/* Phases of the queue. */
+enum { FILLING, EMPTYING, PHASES };
 
 struct io_ring {
     const struct backend *backend;
     struct device *device;
-    struct belt *belt;
+    struct work_queue *queue;
     struct io_slot *slots;
     struct io_slot end; /* what is taken after the last */
     size_t count;
@@ -31,7 +31,7 @@ struct io_ring {
 static bool create_slots(struct io_ring *ring, size_t count, size_t bytes, struct fault *fault)
 {
     ring->slots = mem_zeroed(count, sizeof *ring->slots, "a ring", fault);
-    if (ring->slots == NULL || !belt_create(&ring->belt, count, STATIONS, fault))
+    if (ring->slots == NULL || !work_queue_create(&ring->queue, count, PHASES, fault))
         return false;
     for (; ring->count < count; ring->count++) {
         struct staging *staging = ring->backend->staging_create(ring->device, bytes, NULL, fault);
@@ -66,7 +66,7 @@ void io_ring_destroy(struct io_ring *ring)
         return;
     for (size_t i = 0; i < ring->count; i++)
         ring->backend->staging_destroy(ring->device, ring->slots[i].staging);
-    belt_destroy(ring->belt);
+    work_queue_destroy(ring->queue);
     pthread_mutex_destroy(&ring->mutex);
     mem_free(ring->slots);
     mem_free(ring);
@@ -81,15 +81,15 @@ static bool tell_fault(struct io_ring *ring, struct fault *fault)
     return false;
 }
 
-static bool take_slot(struct io_ring *ring, unsigned station, struct io_slot **slot, struct fault *fault)
+static bool take_slot(struct io_ring *ring, unsigned phase, struct io_slot **slot, struct fault *fault)
 {
     size_t place;
 
-    switch (belt_take(ring->belt, station, &place)) {
-    case BELT_TAKEN:
+    switch (work_queue_take(ring->queue, phase, &place)) {
+    case WORK_QUEUE_TAKEN:
         *slot = &ring->slots[place];
         return true;
-    case BELT_FINISHED:
+    case WORK_QUEUE_FINISHED:
         *slot = &ring->end;
         return true;
     default:
@@ -99,7 +99,7 @@ static bool take_slot(struct io_ring *ring, unsigned station, struct io_slot **s
 
 static void hand_on(struct io_ring *ring, const struct io_slot *slot)
 {
-    belt_hand_on(ring->belt, (size_t)(slot - ring->slots));
+    work_queue_pass_on(ring->queue, (size_t)(slot - ring->slots));
 }
 
 bool io_ring_claim(struct io_ring *ring, struct io_slot **slot, struct fault *fault)
@@ -119,7 +119,7 @@ bool io_ring_take(struct io_ring *ring, struct io_slot **slot, struct fault *fau
 
 bool io_ring_has_full(struct io_ring *ring)
 {
-    return belt_has(ring->belt, EMPTYING);
+    return work_queue_has(ring->queue, EMPTYING);
 }
 
 void io_ring_free(struct io_ring *ring, struct io_slot *slot)
@@ -150,12 +150,12 @@ double io_ring_seconds(struct io_ring *ring)
 
 void io_ring_finish(struct io_ring *ring)
 {
-    belt_finish(ring->belt);
+    work_queue_finish(ring->queue);
 }
 
 bool io_ring_drain(struct io_ring *ring, struct fault *fault)
 {
-    bool drained = belt_drain(ring->belt) || tell_fault(ring, fault);
+    bool drained = work_queue_drain(ring->queue) || tell_fault(ring, fault);
 
     for (size_t i = 0; drained && i < ring->count; i++)
         drained = io_ring_await(ring, &ring->slots[i], fault);
@@ -169,7 +169,7 @@ void io_ring_stop(struct io_ring *ring, const struct fault *fault)
         ring->fault = *fault;
     ring->stopped = true;
     pthread_mutex_unlock(&ring->mutex);
-    belt_stop(ring->belt);
+    work_queue_stop(ring->queue);
 }
 
 /* ---- threads ---- */
@@ -307,7 +307,7 @@ static void run_thread(void *data, size_t first, size_t count, unsigned member)
     (void)first;
     (void)count;
     (void)member;
-    diag_divert(threads->messages);
+    diag_redirect(threads->messages);
     threads->carry(threads);
 }
 

@@ -86,7 +86,7 @@ static bool take_batch(struct run *run, struct pass *pass)
     struct sweep *sweep = run->sweep;
     struct io_slot *slot;
 
-    if (crew_has_failed(run->crew, run->fault) || !take_needed(run, pass, &slot) ||
+    if (parallel_loop_has_failed(run->loop, run->fault) || !take_needed(run, pass, &slot) ||
         !observe(run, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, run->fault) ||
         !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
                                     slot->staging, slot->planes, counted(run, pass, slot), run->fault))
@@ -105,7 +105,7 @@ static bool give_batch(struct run *run, struct pass *pass)
     struct range leaving = sweep_leaving(sweep);
     struct io_slot *slot;
 
-    if (crew_has_failed(run->crew, run->fault) || !io_ring_claim(run->lane->out, &slot, run->fault))
+    if (parallel_loop_has_failed(run->loop, run->fault) || !io_ring_claim(run->lane->out, &slot, run->fault))
         return false;
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
@@ -298,7 +298,7 @@ static bool start_reader(struct run *run, struct pass *pass)
     pass->load = load_of(run, pass);
     if (pass->overlap == 0)
         end = pass->from->end;
-    if (run->crew != NULL || !reads_end(run, pass))
+    if (run->loop != NULL || !reads_end(run, pass))
         end.finish = NULL;
     return io_threads_read(&pass->reader, run->lane->in, run->lane->out, &end, &pass->load,
                            pass->from->threads, run->fault);

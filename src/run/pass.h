@@ -8,7 +8,7 @@
 #ifndef PASS_H
 #define PASS_H
 
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/diag.h"
 #include "base/progress.h"
 #include "peers/peers.h"
@@ -44,7 +44,7 @@ struct run {
     struct fault *fault;
     struct peers *peers; /* who make the run together; NULL: it is one's own */
     struct progress *progress;
-    struct crew *crew; /* of lanes that make passes side by side, none of which looks at the
+    struct parallel_loop *loop; /* of lanes that make passes side by side, none of which looks at the
                            source's end; else NULL */
     struct observers observers;
     struct tees tees;

@@ -91,8 +91,8 @@ static bool settle_range(struct run *run)
         !peers_broadcast(run->peers, &extremes, sizeof extremes, run->fault))
         return false;
     if (extremes.any && !isfinite(extremes.greatest - extremes.least))
-        return fault_raise_about(run->fault, STATUS_LIMIT, "--out-range=auto",
-                                 "%.9g and %.9g are too far apart", extremes.least, extremes.greatest);
+        return fault_set_for(run->fault, STATUS_LIMIT, "--out-range=auto", "%.9g and %.9g are too far apart",
+                             extremes.least, extremes.greatest);
     run->unmapped = !extremes.any;
     /* The least value need not be the least sample. */
     if (run->job->intensity.slope < 0.0)
@@ -340,11 +340,11 @@ static bool begin_observers(struct running *running)
     return observers_begin(all, run->plan, run->fault);
 }
 
-static bool create_sweep(void *context, size_t index, struct crew *crew, struct fault *fault)
+static bool create_sweep(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     const struct run *run = context;
 
-    (void)crew;
+    (void)loop;
     return sweep_create(&run->sweeps[index], run->plan, &run->lanes[index], run->progress, fault);
 }
 
@@ -402,7 +402,8 @@ static bool prepare(struct running *running)
     struct run *run = &running->run;
     double begun = clock_seconds();
     bool done = begin_observers(running) && stops_open(&running->stops, run->fault) &&
-                open_outputs(running) && crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
+                open_outputs(running) &&
+                parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
                 (!run->plan->schedule.on_trial || open_convergence(running));
 
     if (run->tees.count > 0 && run->plan->shares.count == 1)

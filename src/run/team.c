@@ -84,7 +84,7 @@ static struct pass moving(const struct run *run, const struct pass *pass)
                          .to = pass->to};
 }
 
-static bool move_share(void *context, size_t index, struct crew *crew, struct fault *fault)
+static bool move_share(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     struct move *move = context;
     struct pass pass = moving(move->run, move->pass);
@@ -92,7 +92,7 @@ static bool move_share(void *context, size_t index, struct crew *crew, struct fa
     bool done;
 
     choose_member(&own, index);
-    own.crew = crew;
+    own.loop = loop;
     own.fault = fault;
     own.seconds = (struct pass_seconds){.start = 0.0};
     own.outcomes = (struct outcomes){.strays = 0};
@@ -147,7 +147,7 @@ static bool look_at_end(struct run *run, const struct stop *from)
 static bool move_beside(struct run *run, struct move *move)
 {
     const size_t count = members_here(run);
-    bool done = crew_share(count, move_share, move, run->fault) && look_at_end(run, move->pass->from);
+    bool done = parallel_for(count, move_share, move, run->fault) && look_at_end(run, move->pass->from);
 
     add_seconds(&run->seconds, move->seconds, count);
     return done;
@@ -156,7 +156,7 @@ static bool move_beside(struct run *run, struct move *move)
 static bool move_in_turn(struct run *run, struct move *move)
 {
     const size_t count = members_here(run);
-    bool done = crew_queue(count, move_share, move, run->fault);
+    bool done = serial_for(count, move_share, move, run->fault);
 
     for (size_t i = 0; i < count; i++)
         add_seconds(&run->seconds, &move->seconds[i], 1);

@@ -43,10 +43,10 @@ static void print_value(struct mutation *mutation, const struct option_row *row,
 
     if (strcmp(row->argument, "SPEC") == 0) {
         print_filter(mutation, text);
-    } else if (row->choices != NULL && mutation_draw(mutation, 8) > 0) {
-        while (row->choices[length].word != NULL)
+    } else if (row->keywords != NULL && mutation_draw(mutation, 8) > 0) {
+        while (row->keywords[length].word != NULL)
             length++;
-        snprintf(text, WORD_MOST, "%s", row->choices[mutation_draw(mutation, length)].word);
+        snprintf(text, WORD_MOST, "%s", row->keywords[mutation_draw(mutation, length)].word);
     } else {
         word = mutation_word(mutation, values, &length);
         snprintf(text, WORD_MOST, "%.*s", (int)length, word);

@@ -1,6 +1,6 @@
 /* Tests of bytes that are moved whole, against a system that moves them as a script says: in pieces, after
  * interruptions, or not at all. */
-#include "base/descriptor.h"
+#include "base/fd_io.h"
 
 #include "fixture.h"
 #include "harness.h"
@@ -90,12 +90,12 @@ static void begin(const long *script, size_t count)
 
 static bool write_in_turn(void)
 {
-    return descriptor_write(SCRIPTED, text, TEXT_SIZE);
+    return fd_write(SCRIPTED, text, TEXT_SIZE);
 }
 
 static bool write_at(void)
 {
-    return descriptor_write_at(SCRIPTED, 0, text, TEXT_SIZE);
+    return fd_write_at(SCRIPTED, 0, text, TEXT_SIZE);
 }
 
 static bool (*const writers[])(void) = {write_in_turn, write_at};
@@ -147,11 +147,11 @@ START_TEST(reading_gets_all_that_there_is)
 
     begin(script, LENGTH(script));
     memcpy(content, text, TEXT_SIZE);
-    ck_assert(descriptor_read_at(SCRIPTED, 2, bytes, 20, &got));
+    ck_assert(fd_read_at(SCRIPTED, 2, bytes, 20, &got));
     ck_assert_uint_eq(got, 20);
     ck_assert_mem_eq(bytes, text + 2, 20);
     content_size = 10;
-    ck_assert(descriptor_read_at(SCRIPTED, 4, bytes, 20, &got));
+    ck_assert(fd_read_at(SCRIPTED, 4, bytes, 20, &got));
     ck_assert_uint_eq(got, 6);
     ck_assert_mem_eq(bytes, text + 4, 6);
 }
@@ -164,7 +164,7 @@ START_TEST(reading_fails_with_its_reason)
     size_t got;
 
     begin(script, LENGTH(script));
-    ck_assert(!descriptor_read_at(SCRIPTED, 0, bytes, TEXT_SIZE, &got));
+    ck_assert(!fd_read_at(SCRIPTED, 0, bytes, TEXT_SIZE, &got));
     ck_assert_int_eq(errno, EIO);
     ck_assert_uint_eq(got, 5);
 }

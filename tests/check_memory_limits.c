@@ -1,5 +1,5 @@
 /* Tests of the machine: what control groups leave, as the files of /proc and /sys tell in many ways. */
-#include "base/machine.h"
+#include "base/memory_limits.h"
 #include "fixture.h"
 #include "harness.h"
 
@@ -19,7 +19,7 @@ static const struct surroundings {
     struct {
         const char *path, *text;
     } files[FILES];
-    struct machine_allowance wanted;
+    struct memory_limits wanted;
 } surroundings[] = {
     {"nothing", NULL, {{NULL, NULL}}, {0, 0}},
     {"no limit", "0::/a\n", {{"sys/fs/cgroup/a/memory.max", "max\n"}}, {0, 0}},
@@ -125,13 +125,13 @@ static void clear(const char *path)
 START_TEST(control_groups_are_heeded)
 {
     const struct surroundings *around = &surroundings[_i];
-    struct machine_allowance allowance;
+    struct memory_limits allowance;
 
     if (around->cgroup != NULL)
         plant("proc/self/cgroup", around->cgroup);
     for (size_t i = 0; i < FILES && around->files[i].path != NULL; i++)
         plant(around->files[i].path, around->files[i].text);
-    allowance = machine_groups(".");
+    allowance = memory_limits_of_groups(".");
     for (size_t i = 0; i < FILES && around->files[i].path != NULL; i++)
         clear(around->files[i].path);
     clear("proc/self/cgroup");
@@ -156,16 +156,16 @@ static uint64_t addresses_taken(void)
 START_TEST(a_limit_on_addresses_is_heeded)
 {
     const uint64_t room = (uint64_t)64 << 20;
-    uint64_t without = machine_whole_memory(), whole, spare;
+    uint64_t without = memory_limits_whole(), whole, spare;
     struct rlimit kept, limit;
 
-    ck_assert(!machine_limits_addresses());
+    ck_assert(!memory_limits_addresses());
     ck_assert_int_eq(getrlimit(RLIMIT_AS, &kept), 0);
     limit = (struct rlimit){.rlim_cur = (rlim_t)(addresses_taken() + room), .rlim_max = kept.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    whole = machine_whole_memory();
-    spare = machine_spare_memory();
-    ck_assert(machine_limits_addresses());
+    whole = memory_limits_whole();
+    spare = memory_limits_spare();
+    ck_assert(memory_limits_addresses());
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &kept), 0);
     ck_assert_uint_gt(without, room);
     ck_assert_uint_le(whole, room);

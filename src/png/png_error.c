@@ -1,53 +1,53 @@
 /* libpng's errors and its memory, told as faults: what the reader and the encoder of PNG share. */
-#include "png_trap.h"
+#include "png_error.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 
-void png_trap_set(struct png_trap *trap, struct fault *fault)
+void png_error_begin(struct png_error_trap *trap, struct fault *fault)
 {
     trap->fault = fault;
     trap->raised = false;
     trap->starved = false;
 }
 
-static void raise_once(struct png_trap *trap, const char *message)
+static void raise_once(struct png_error_trap *trap, const char *message)
 {
     if (trap->raised)
         return;
     trap->raised = true;
-    fault_raise_about(trap->fault, trap->starved ? STATUS_LIMIT : trap->status, trap->name, "%s", message);
+    fault_set_for(trap->fault, trap->starved ? STATUS_LIMIT : trap->status, trap->name, "%s", message);
 }
 
-void png_trap_spring(png_structp png, png_const_charp message)
+void png_error_raise(png_structp png, png_const_charp message)
 {
     raise_once(png_get_error_ptr(png), message);
     png_longjmp(png, 1);
 }
 
-void png_trap_leave(png_structp png)
+void png_error_leave(png_structp png)
 {
-    struct png_trap *trap = png_get_error_ptr(png);
+    struct png_error_trap *trap = png_get_error_ptr(png);
     trap->raised = true;
     png_longjmp(png, 1);
 }
 
-png_voidp png_trap_allocate(png_structp png, png_alloc_size_t size)
+png_voidp png_error_malloc(png_structp png, png_alloc_size_t size)
 {
-    struct png_trap *trap = png_get_mem_ptr(png);
+    struct png_error_trap *trap = png_get_mem_ptr(png);
     void *pointer = malloc(size);
     if (pointer == NULL)
         trap->starved = true;
     return pointer;
 }
 
-void png_trap_release(png_structp png, png_voidp pointer)
+void png_error_free(png_structp png, png_voidp pointer)
 {
     (void)png;
     free(pointer);
 }
 
-bool png_trap_still_born(struct png_trap *trap)
+bool png_error_at_start(struct png_error_trap *trap)
 {
     raise_once(trap, trap->starved ? "out of memory" : "libpng does not start");
     return false;

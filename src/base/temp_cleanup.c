@@ -1,5 +1,5 @@
 /* Temporary files that are removed however the program ends. */
-#include "guard.h"
+#include "temp_cleanup.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ enum state { OPEN, BUSY, REMOVING, REMOVED };
 
 /* The handler, and whoever calls exit, have no other way to reach them. */
 static atomic_int state = OPEN;
-static struct guarded *first;
+static struct temp_file *first;
 
 /* Milliseconds between the removal and the end. */
 static int lingering;
@@ -43,7 +43,7 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-void guard_enter(sigset_t *before)
+void temp_cleanup_hold_signals(sigset_t *before)
 {
     block_signals(before);
     pthread_mutex_lock(&turn);
@@ -52,37 +52,37 @@ void guard_enter(sigset_t *before)
         wait_a_little();
 }
 
-void guard_leave(const sigset_t *before)
+void temp_cleanup_release_signals(const sigset_t *before)
 {
     atomic_store(&state, OPEN);
     pthread_mutex_unlock(&turn);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-void guard_add(struct guarded *guarded)
+void temp_cleanup_add(struct temp_file *file)
 {
-    guarded->next = first;
-    first = guarded;
+    file->next = first;
+    first = file;
 }
 
-void guard_drop(struct guarded *guarded)
+void temp_cleanup_forget(struct temp_file *file)
 {
-    struct guarded **link = &first;
+    struct temp_file **link = &first;
 
-    while (*link != guarded)
+    while (*link != file)
         link = &(*link)->next;
-    *link = guarded->next;
+    *link = file->next;
 }
 
-size_t guard_list(char *paths, size_t room, size_t *count)
+size_t temp_cleanup_list(char *paths, size_t room, size_t *count)
 {
     size_t bytes = 0;
 
     *count = 0;
-    for (const struct guarded *guarded = first; guarded != NULL; guarded = guarded->next) {
-        size_t size = strlen(guarded->path) + 1;
+    for (const struct temp_file *file = first; file != NULL; file = file->next) {
+        size_t size = strlen(file->path) + 1;
         if (room >= bytes + size)
-            memcpy(paths + bytes, guarded->path, size);
+            memcpy(paths + bytes, file->path, size);
         bytes += size;
         ++*count;
     }
@@ -97,8 +97,8 @@ static void remove_all(void)
             return;
         wait_a_little();
     }
-    for (const struct guarded *guarded = first; guarded != NULL; guarded = guarded->next)
-        unlink(guarded->path);
+    for (const struct temp_file *file = first; file != NULL; file = file->next)
+        unlink(file->path);
     atomic_store(&state, REMOVED);
 }
 
@@ -120,12 +120,12 @@ static void end_by_exit(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void guard_linger(unsigned milliseconds)
+void temp_cleanup_linger(unsigned milliseconds)
 {
     lingering = (int)milliseconds;
 }
 
-void guard_open(void)
+void temp_cleanup_open(void)
 {
     static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
     struct sigaction action = {.sa_handler = end_by_signal};

@@ -1,5 +1,5 @@
 /* The machine: how much memory it has for this process, and how large its caches are. */
-#include "machine.h"
+#include "memory_limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static uint64_t number_of_group(const char *folder, const char *name, const char
 
 /* Files that a group has cached and does not use give way. */
 static void heed_group(const struct accounting *accounting, const char *folder,
-                       struct machine_allowance *allowance)
+                       struct memory_limits *allowance)
 {
     uint64_t limit = number_of_group(folder, accounting->limit, "");
     uint64_t usage = number_of_group(folder, accounting->usage, "");
@@ -114,9 +114,9 @@ static void heed_group(const struct accounting *accounting, const char *folder,
     allowance->left = lesser(allowance->left, limit > taken ? limit - taken : 1);
 }
 
-struct machine_allowance machine_groups(const char *root)
+struct memory_limits memory_limits_of_groups(const char *root)
 {
-    struct machine_allowance allowance = {0, 0};
+    struct memory_limits allowance = {0, 0};
     char folder[PATH_BYTES];
 
     for (size_t i = 0; i < ACCOUNTINGS; i++) {
@@ -130,7 +130,7 @@ struct machine_allowance machine_groups(const char *root)
     return allowance;
 }
 
-bool machine_limits_addresses(void)
+bool memory_limits_addresses(void)
 {
     struct rlimit limit;
 
@@ -143,28 +143,28 @@ static uint64_t addresses_left(void)
     uint64_t taken = number_in("/proc/self/statm", "") * (uint64_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit;
 
-    if (!machine_limits_addresses() || getrlimit(RLIMIT_AS, &limit) != 0)
+    if (!memory_limits_addresses() || getrlimit(RLIMIT_AS, &limit) != 0)
         return 0;
     return limit.rlim_cur > taken ? limit.rlim_cur - taken : 1;
 }
 
-uint64_t machine_whole_memory(void)
+uint64_t memory_limits_whole(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 
-    return lesser(lesser(bytes, machine_groups("").limit), addresses_left());
+    return lesser(lesser(bytes, memory_limits_of_groups("").limit), addresses_left());
 }
 
-uint64_t machine_spare_memory(void)
+uint64_t memory_limits_spare(void)
 {
-    uint64_t free = lesser(number_in("/proc/meminfo", "MemAvailable:") * 1024, machine_whole_memory());
+    uint64_t free = lesser(number_in("/proc/meminfo", "MemAvailable:") * 1024, memory_limits_whole());
 
-    free = lesser(free, machine_groups("").left);
+    free = lesser(free, memory_limits_of_groups("").left);
     return free > 0 && free < 4 ? 1 : free / 4 * 3;
 }
 
-size_t machine_near_cache(void)
+size_t memory_limits_l2_cache(void)
 {
 #ifdef _SC_LEVEL2_CACHE_SIZE
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);

@@ -1,17 +1,17 @@
-/* Notes of a PNG: the ancillary chunks that still hold for a filtered copy of it, kept byte for byte. */
-#ifndef PNG_NOTES_H
-#define PNG_NOTES_H
+/* Chunks of a PNG: the ancillary chunks that still hold for a filtered copy of it, kept byte for byte. */
+#ifndef PNG_CHUNKS_H
+#define PNG_CHUNKS_H
 
 #include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum png_notes_section { PNG_NOTES_BEFORE_PALETTE, PNG_NOTES_BEFORE_IMAGE, PNG_NOTES_AFTER_IMAGE };
+enum png_chunks_section { PNG_CHUNKS_BEFORE_PALETTE, PNG_CHUNKS_BEFORE_IMAGE, PNG_CHUNKS_AFTER_IMAGE };
 
-struct png_note {
-    struct png_note *next;
-    enum png_notes_section section; /* where its file had it */
+struct png_chunk {
+    struct png_chunk *next;
+    enum png_chunks_section section; /* where its file had it */
     char type[5];
     size_t size;
     unsigned char bytes[]; /* the chunk's data, without length, type and checksum */
@@ -26,9 +26,9 @@ struct png_loss {
 enum { PNG_LOSSES_MOST = 16 };
 
 /* In the order of the file; all zero but the name is empty. */
-struct png_notes {
+struct png_chunks {
     const char *file_name; /* for messages */
-    struct png_note *first, *last;
+    struct png_chunk *first, *last;
     size_t count, bytes;
     char damaged[5]; /* the first chunk that may have said what colours mean and could not be used; else empty
                       */
@@ -38,18 +38,18 @@ struct png_notes {
 };
 
 /* Keep a copy of a chunk if a filtered picture can carry it on; false only when that is over a limit. */
-bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_section section,
-                     const void *bytes, size_t size, struct fault *fault);
+bool png_chunks_offer(struct png_chunks *chunks, const char *type, enum png_chunks_section section,
+                      const void *bytes, size_t size, struct fault *fault);
 
 /* A chunk of which no more is known than what its head says, and why. It may have been about colours. */
-void png_notes_lose(struct png_notes *notes, const char *type, const char *damage);
+void png_chunks_drop(struct png_chunks *chunks, const char *type, const char *damage);
 
 /* What is left out, as a line of text; empty where nothing is. */
-void png_notes_tell_losses(const struct png_notes *notes, char *text, size_t size);
+void png_chunks_list_dropped(const struct png_chunks *chunks, char *text, size_t size);
 
-/* The first note of a type, or NULL. */
-const struct png_note *png_notes_find(const struct png_notes *notes, const char *type);
+/* The first chunk of a type, or NULL. */
+const struct png_chunk *png_chunks_find(const struct png_chunks *chunks, const char *type);
 
-void png_notes_release(struct png_notes *notes);
+void png_chunks_release(struct png_chunks *chunks);
 
 #endif

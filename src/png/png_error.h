@@ -1,6 +1,6 @@
 /* libpng's errors and its memory, told as faults: what the reader and the encoder of PNG share. */
-#ifndef PNG_TRAP_H
-#define PNG_TRAP_H
+#ifndef PNG_ERROR_H
+#define PNG_ERROR_H
 
 #include "base/diag.h"
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Give libpng one of these as its error pointer and its memory pointer. */
-struct png_trap {
+struct png_error_trap {
     const char *name;    /* of the file */
     enum status status;  /* of an error that is libpng's own */
     struct fault *fault; /* of the call under way */
@@ -17,19 +17,19 @@ struct png_trap {
 };
 
 /* Ready the trap for one call into libpng; setjmp(png_jmpbuf(png)) comes next. */
-void png_trap_set(struct png_trap *trap, struct fault *fault);
+void png_error_begin(struct png_error_trap *trap, struct fault *fault);
 
 /* libpng's error function: fill the fault, unless it is, and jump. */
-_Noreturn void png_trap_spring(png_structp png, png_const_charp message);
+_Noreturn void png_error_raise(png_structp png, png_const_charp message);
 
 /* Jump out of a callback that has filled the fault itself. */
-_Noreturn void png_trap_leave(png_structp png);
+_Noreturn void png_error_leave(png_structp png);
 
 /* libpng's memory functions. */
-png_voidp png_trap_allocate(png_structp png, png_alloc_size_t size);
-void png_trap_release(png_structp png, png_voidp pointer);
+png_voidp png_error_malloc(png_structp png, png_alloc_size_t size);
+void png_error_free(png_structp png, png_voidp pointer);
 
 /* libpng could not even start: fill the fault, unless it is; return false. */
-bool png_trap_still_born(struct png_trap *trap);
+bool png_error_at_start(struct png_error_trap *trap);
 
 #endif

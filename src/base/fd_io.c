@@ -1,12 +1,12 @@
 /* Descriptors: bytes that are moved whole, however the system cuts what is asked of it. */
-#include "descriptor.h"
+#include "fd_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
-void descriptor_fill_standard(void)
+void fd_fill_standard(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
@@ -14,7 +14,7 @@ void descriptor_fill_standard(void)
     }
 }
 
-bool descriptor_would_wait(ssize_t count)
+bool fd_would_wait(ssize_t count)
 {
     return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
@@ -40,18 +40,18 @@ static bool fail_to_write(ssize_t count)
     return false;
 }
 
-bool descriptor_write(int descriptor, const void *bytes, size_t size)
+bool fd_write(int descriptor, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = write(descriptor, (const char *)bytes + done, size - done);
-        if (!goes_on(count) && !(descriptor_would_wait(count) && wait_to_write(descriptor)))
+        if (!goes_on(count) && !(fd_would_wait(count) && wait_to_write(descriptor)))
             return fail_to_write(count);
         done += count > 0 ? (size_t)count : 0;
     }
     return true;
 }
 
-bool descriptor_write_at(int descriptor, uint64_t offset, const void *bytes, size_t size)
+bool fd_write_at(int descriptor, uint64_t offset, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = pwrite(descriptor, (const char *)bytes + done, size - done, (off_t)(offset + done));
@@ -62,7 +62,7 @@ bool descriptor_write_at(int descriptor, uint64_t offset, const void *bytes, siz
     return true;
 }
 
-bool descriptor_read_at(int descriptor, uint64_t offset, void *bytes, size_t size, size_t *got)
+bool fd_read_at(int descriptor, uint64_t offset, void *bytes, size_t size, size_t *got)
 {
     *got = 0;
     while (*got < size) {
@@ -74,7 +74,7 @@ bool descriptor_read_at(int descriptor, uint64_t offset, void *bytes, size_t siz
     return true;
 }
 
-bool descriptor_sync(int descriptor)
+bool fd_sync(int descriptor)
 {
     int failed;
 

@@ -1,6 +1,6 @@
 /* Stores through a mapping, made by the kernel: where a file has been cut short it counts fewer bytes, while
  * a store by the program would raise SIGBUS. */
-#include "mapped.h"
+#include "tmpfs_store.h"
 
 #include "size.h"
 
@@ -16,7 +16,7 @@
 /* One thread was measured to take three to five times as long to store through a mapping as to write. */
 #define FEWEST_THREADS 4
 
-bool mapped_is_faster(int descriptor, unsigned threads)
+bool tmpfs_store_is_faster(int descriptor, unsigned threads)
 {
     struct statfs system;
 
@@ -52,7 +52,7 @@ static size_t store_window(int descriptor, uint64_t begin, size_t skipped, const
     return stored;
 }
 
-size_t mapped_store(int descriptor, uint64_t offset, const void *bytes, size_t size)
+size_t tmpfs_store(int descriptor, uint64_t offset, const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;
     size_t done = 0;

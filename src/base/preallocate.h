@@ -1,6 +1,6 @@
 /* Reservations: the room that files will need, taken while others read and compute. */
-#ifndef RESERVATION_H
-#define RESERVATION_H
+#ifndef PREALLOCATE_H
+#define PREALLOCATE_H
 
 #include "diag.h"
 #include "file_out.h"
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct reservation;
+struct preallocation;
 
 /* What a file needs. */
-struct reservation_room {
+struct preallocate_file {
     struct file_out *file;
     uint64_t bytes;
 };
@@ -20,16 +20,16 @@ struct reservation_room {
 /* Begin to take room for files, one after the other: beside the caller if a thread can be started, else at
    once. Until the caller has waited for it, what is written into a file that has not been extended must stay
    in the file's buffer. NULL without memory: then nothing has been done. */
-struct reservation *reservation_begin(const struct reservation_room *rooms, size_t count,
-                                      struct fault *fault);
+struct preallocation *preallocate_begin(const struct preallocate_file *rooms, size_t count,
+                                        struct fault *fault);
 
 /* Whether it has failed so far, so that the caller need not compute what has no place. NULL has not. */
-bool reservation_has_failed(struct reservation *reservation, struct fault *fault);
+bool preallocate_has_failed(struct preallocation *preallocation, struct fault *fault);
 
 /* Wait for it; false if it failed. It may be waited for again. NULL is done. */
-bool reservation_wait(struct reservation *reservation, struct fault *fault);
+bool preallocate_wait(struct preallocation *preallocation, struct fault *fault);
 
 /* Take no more room, if it is still being taken, and release it. NULL is none. */
-void reservation_end(struct reservation *reservation);
+void preallocate_end(struct preallocation *preallocation);
 
 #endif
