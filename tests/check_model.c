@@ -1,10 +1,9 @@
 /* Tests of the model: numbers, grids, edges, filters and their weights, heat, stages, and the command line.
  */
 #include "base/glyph.h"
-#include "model/convergence.h"
 #include "base/number.h"
 #include "model/edge.h"
-#include "model/heat.h"
+#include "model/stage.h"
 #include "cli/option.h"
 #include "fixture.h"
 

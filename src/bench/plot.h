@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "model/convergence.h"
+#include "model/stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>

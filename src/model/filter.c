@@ -36,22 +36,11 @@ static bool add(const struct building *b, int dx, int dy, int dz, double weight)
     return stencil_add(&b->body->taps, dx, dy, dz, weight, b->fault);
 }
 
-/* The two neighbours at a distance, with a weight for each axis of the grid. */
-static bool add_ring(const struct building *b, int distance, const double weight[3])
-{
-    for (unsigned axis = 0; axis < b->grid->axes; axis++) {
-        int dx = axis == 0 ? distance : 0, dy = axis == 1 ? distance : 0, dz = axis == 2 ? distance : 0;
-        if (!add(b, dx, dy, dz, weight[axis]) || !add(b, -dx, -dy, -dz, weight[axis]))
-            return false;
-    }
-    return true;
-}
-
 static bool star(const struct building *b, double centre, double face)
 {
     const double faces[3] = {face, face, face};
 
-    return add(b, 0, 0, 0, centre) && add_ring(b, 1, faces);
+    return add(b, 0, 0, 0, centre) && stencil_add_faces(&b->body->taps, b->grid->axes, 1, faces, b->fault);
 }
 
 /* The sum of second derivatives by central differences of even order. */
@@ -74,7 +63,7 @@ static bool laplacian(const struct building *b, double order)
     for (int distance = 1; distance <= radius; distance++) {
         for (unsigned axis = 0; axis < 3; axis++)
             ring[axis] = rings[radius - 1][distance - 1] / (h[axis] * h[axis]);
-        if (!add_ring(b, distance, ring))
+        if (!stencil_add_faces(&b->body->taps, b->grid->axes, distance, ring, b->fault))
             return false;
     }
     return add(b, 0, 0, 0, centres[radius - 1] * curvatures);

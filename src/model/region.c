@@ -120,26 +120,16 @@ bool region_parse_piece(const char *text, struct region_request *request, struct
 
 /* ---- settling ---- */
 
-static size_t *extent_of(struct grid *grid, unsigned axis)
-{
-    return axis == 0 ? &grid->nx : axis == 1 ? &grid->ny : &grid->nz;
-}
-
-static size_t extent(const struct grid *grid, unsigned axis)
-{
-    return axis == 0 ? grid->nx : axis == 1 ? grid->ny : grid->nz;
-}
-
 static unsigned plane_axis(const struct grid *grid)
 {
     return grid->axes == 3 ? 2 : 1;
 }
 
-static bool set_span(const struct region_request *request, const struct region_span *span,
-                     const struct grid *grid, unsigned axis, struct region *region, struct fault *fault)
+/* Narrow the region, which is whole along this axis. */
+static bool set_span(const struct region_request *request, const struct region_span *span, unsigned axis,
+                     struct region *region, struct fault *fault)
 {
-    uint64_t most = extent(grid, axis), end = span->bounded ? span->end : most;
-
+    uint64_t most = region->count[axis], end = span->bounded ? span->end : most;
     char text[32] = "";
 
     if (span->bounded)
@@ -160,7 +150,7 @@ static bool set_box(const struct region_request *request, const struct grid *gri
         return fault_raise(fault, STATUS_USAGE, "--crop: %zu ranges for %u ax%ss", request->span_count,
                            grid->axes, grid->axes == 1 ? "i" : "e");
     for (unsigned axis = 0; axis < request->span_count; axis++) {
-        if (!set_span(request, &request->spans[axis], grid, axis, region, fault))
+        if (!set_span(request, &request->spans[axis], axis, region, fault))
             return false;
     }
     return true;
@@ -174,11 +164,11 @@ static bool set_slice(const struct region_request *request, const struct grid *g
     if (grid->axes != 3)
         return fault_raise(fault, STATUS_USAGE, "--slice: this grid has %s, so it is a slice already",
                            grid->axes == 2 ? "two axes" : "one axis");
-    if (request->index >= extent(grid, request->axis))
+    if (request->index >= region->count[request->axis])
         return fault_raise(fault, STATUS_USAGE, "--slice: %c=%llu: the last one is %c=%zu",
                            axis_names[request->axis], (unsigned long long)request->index,
-                           axis_names[request->axis], extent(grid, request->axis) - 1);
-    return set_span(request, &span, grid, request->axis, region, fault);
+                           axis_names[request->axis], region->count[request->axis] - 1);
+    return set_span(request, &span, request->axis, region, fault);
 }
 
 /* ⌊part·planes/parts⌋, with products that stay small. */
@@ -213,7 +203,7 @@ bool region_settle(const struct region_request *request, const struct grid *grid
     case REGION_CROP:
         return set_box(request, grid, region, fault);
     case REGION_PLANES:
-        return set_span(request, &request->spans[0], grid, plane_axis(grid), region, fault);
+        return set_span(request, &request->spans[0], plane_axis(grid), region, fault);
     case REGION_SLICE:
         return set_slice(request, grid, region, fault);
     case REGION_PART:
@@ -229,8 +219,9 @@ struct grid region_grid(const struct region *region, const struct grid *grid)
 {
     struct grid part = *grid;
 
-    for (unsigned axis = 0; axis < 3; axis++)
-        *extent_of(&part, axis) = region->count[axis];
+    part.nx = region->count[0];
+    part.ny = region->count[1];
+    part.nz = region->count[2];
     return part;
 }
 

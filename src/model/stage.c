@@ -1,9 +1,13 @@
-/* Stages: one filter, applied a number of times under one edge rule. */
+/* Stages: one filter, applied a number of times under one edge rule; of heat, what a step of diffusion is on
+   a grid, and when it is stable; and the steps at which the change of a stage is checked. */
 #include "stage.h"
 
+#include "base/mem.h"
 #include "limits.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SUM_TOLERANCE 0x1p-9
@@ -14,6 +18,117 @@ static uint64_t default_steps(const struct stage_request *request)
     if (request->given & STAGE_UNTIL)
         return UNTIL_STEPS;
     return request->call.filter->kind == FILTER_HEAT ? HEAT_STEPS : 1;
+}
+
+/* ---- heat ---- */
+
+#define DEFAULT_DT         0.125 /* of min(h)²/alpha */
+#define STABLE_RATE        0.5   /* (cx + cy) + cz may be this much */
+#define STEPS_PER_VARIANCE 4.0   /* T = ⌈4·S²/min(h)²⌉ keeps --sigma far inside the limit */
+
+static void set_rates(struct heat *heat, const struct grid *grid)
+{
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double h = grid->spacing[axis];
+        heat->rate[axis] = axis < grid->axes ? heat->alpha * heat->dt / (h * h) : 0.0;
+    }
+}
+
+static double rate_sum(const struct heat *heat)
+{
+    return (heat->rate[0] + heat->rate[1]) + heat->rate[2];
+}
+
+static bool is_stable(double alpha_dt, const struct grid *grid)
+{
+    struct heat heat = {.alpha = 1.0, .dt = alpha_dt};
+
+    set_rates(&heat, grid);
+    return rate_sum(&heat) <= STABLE_RATE;
+}
+
+/* The largest number of six digits that is stable as alpha·dt: what a user may give as it is printed. */
+static double largest_stable(const struct grid *grid)
+{
+    double curvature[3], shown;
+    char text[32];
+
+    for (double limit = STABLE_RATE / grid_curvatures(grid, curvature);; limit *= 1.0 - 1e-6) {
+        snprintf(text, sizeof text, "%.6g", limit);
+        shown = strtod(text, NULL);
+        if (is_stable(shown, grid))
+            return shown;
+    }
+}
+
+static bool settle_sigma(const struct stage_request *request, const struct grid *grid, struct heat *heat,
+                         uint64_t *steps, struct fault *fault)
+{
+    double h = grid_min_spacing(grid);
+    double samples = request->sigma.in_spacing ? request->sigma.value / h : request->sigma.value;
+    double count = ceil(STEPS_PER_VARIANCE * samples * samples);
+
+    if (request->given & (STAGE_DT | STAGE_STEPS | STAGE_UNTIL))
+        return fault_raise(fault, STATUS_USAGE,
+                           "--sigma chooses steps and dt itself: it excludes --steps, --dt and --until");
+    if (heat->alpha <= 0.0)
+        return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
+    if (count > 1e9)
+        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9",
+                           request->sigma.value, count);
+    *steps = (uint64_t)count;
+    heat->dt = *steps == 0 ? 0.0 : (samples * h) * (samples * h) / (2.0 * heat->alpha * count);
+    return true;
+}
+
+/* Settle alpha, dt and, where --sigma is given, the number of steps. */
+static bool settle_heat(const struct stage_request *request, const struct grid *grid, bool force,
+                        struct heat *heat, uint64_t *steps, struct fault *fault)
+{
+    double h = grid_min_spacing(grid);
+
+    *heat = (struct heat){
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)
+#define HEAT_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                    \
+    .member = request->member,
+#include "stage_options.def"
+        .joint = request->flux_channels == FLUX_CHANNELS_JOINT && flux_conducts(request->flux),
+        .reacts = request->given & STAGE_REACTION,
+    };
+    if (!(request->given & STAGE_DT))
+        heat->dt = heat->alpha > 0.0 ? DEFAULT_DT * h * h / heat->alpha : 0.0;
+    if ((request->given & STAGE_SIGMA) && !settle_sigma(request, grid, heat, steps, fault))
+        return false;
+    if (!isfinite(heat->dt))
+        return fault_raise(fault, STATUS_USAGE,
+                           "--alpha: %g: too small: the default time step is not finite (give --dt)",
+                           heat->alpha);
+    set_rates(heat, grid);
+    if (!force && !(rate_sum(heat) <= STABLE_RATE))
+        return fault_raise(fault, STATUS_USAGE,
+                           "heat: alpha*dt = %g is unstable on this grid: the largest stable value is %g "
+                           "(--force runs it anyway)",
+                           heat->alpha * heat->dt, largest_stable(grid));
+    return true;
+}
+
+/* The taps that the flux chains: the whole step if it is linear, ∇² for tanh, the faces for pm1 and pm2. */
+static bool heat_taps(const struct heat *heat, const struct grid *grid, struct stencil *stencil,
+                      struct fault *fault)
+{
+    double curvature[3], centre;
+
+    switch (heat->flux) {
+    case FLUX_LINEAR:
+        return stencil_add(stencil, 0, 0, 0, 1.0 - 2.0 * rate_sum(heat), fault) &&
+               stencil_add_faces(stencil, grid->axes, 1, heat->rate, fault);
+    case FLUX_TANH:
+        centre = -2.0 * grid_curvatures(grid, curvature);
+        return stencil_add(stencil, 0, 0, 0, centre, fault) &&
+               stencil_add_faces(stencil, grid->axes, 1, curvature, fault);
+    default:
+        return stencil_add_faces(stencil, grid->axes, 1, heat->rate, fault);
+    }
 }
 
 /* ---- checks of --until ---- */
@@ -85,6 +200,39 @@ uint64_t checks_longest_gap(const struct checks *checks)
     return longest > 0 ? longest - 1 : 0;
 }
 
+/* ---- what the checks found ---- */
+
+bool convergence_open(struct convergence *convergence, uint64_t most, struct fault *fault)
+{
+    *convergence = (struct convergence){.room = most < CONVERGENCE_KEPT ? (size_t)most : CONVERGENCE_KEPT};
+    convergence->checks = mem_alloc(convergence->room, sizeof *convergence->checks, "the convergence", fault);
+    return convergence->checks != NULL;
+}
+
+void convergence_add(struct convergence *convergence, uint64_t step, double change)
+{
+    convergence->checks[convergence->count % convergence->room] = (struct convergence_check){step, change};
+    convergence->count++;
+}
+
+size_t convergence_kept(const struct convergence *convergence)
+{
+    return convergence->count < convergence->room ? (size_t)convergence->count : convergence->room;
+}
+
+struct convergence_check convergence_at(const struct convergence *convergence, size_t index)
+{
+    uint64_t first = convergence->count - convergence_kept(convergence);
+
+    return convergence->checks[(first + index) % convergence->room];
+}
+
+void convergence_close(struct convergence *convergence)
+{
+    mem_free(convergence->checks);
+    *convergence = (struct convergence){0};
+}
+
 /* ---- stages ---- */
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
@@ -102,8 +250,8 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
     if (!filter_build(&request->call, grid, request->flipped, &stage->body, fault))
         return false;
     if (stage->filter->kind == FILTER_HEAT &&
-        !(heat_resolve(request, grid, force, &stage->heat, &stage->steps, fault) &&
-          heat_stencil(&stage->heat, grid, &stage->body.taps, fault))) {
+        !(settle_heat(request, grid, force, &stage->heat, &stage->steps, fault) &&
+          heat_taps(&stage->heat, grid, &stage->body.taps, fault))) {
         stage_free(stage);
         return false;
     }
@@ -238,9 +386,11 @@ bool stage_reads_neighbours(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
 
-    return stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps) ||
-           stencil_leaves_centre(&body->along[0]) || stencil_leaves_centre(&body->along[1]) ||
-           stencil_leaves_centre(&body->along[2]);
+    bool reads = stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps);
+
+    for (size_t axis = 0; axis < 3; axis++)
+        reads = reads || stencil_leaves_centre(&body->along[axis]);
+    return reads;
 }
 
 /* The length of a gradient is that of its negative. */

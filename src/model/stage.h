@@ -6,12 +6,22 @@
 #include "edge.h"
 #include "filter.h"
 #include "grid.h"
-#include "heat.h"
 #include "sample.h"
 #include "stage_request.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* What the options of a stage give, and what follows on a grid: alpha and dt are settled. */
+struct heat {
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)
+#define HEAT_OPTION(constant, letter, name, argument, kind, type, member, standard, help) type member;
+#include "stage_options.def"
+    double rate[3]; /* alpha·dt/h² along x, y, z; 0 for an axis the grid does not have */
+    bool joint;     /* FLUX_PM1, FLUX_PM2: channels of a pixel have one conductivity */
+    bool reacts;
+};
 
 /* The steps of --until whose change is measured: every N-th, and the last. */
 struct checks {
@@ -41,6 +51,8 @@ struct stage {
     bool leaves_alpha;
 };
 
+/* Build a stage for a grid. Options that contradict each other or the filter are refused, and so is a step of
+   heat that is unstable, with the limit, unless it is forced. */
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault);
 
@@ -95,5 +107,31 @@ uint64_t checks_next(const struct checks *checks, uint64_t step);
 /* How many steps are checked, and the most in a row that are not. */
 uint64_t checks_count(const struct checks *checks);
 uint64_t checks_longest_gap(const struct checks *checks);
+
+/* ---- what the checks of a run found ---- */
+
+#define CONVERGENCE_KEPT 4096 /* the latest checks; earlier ones are only counted */
+
+struct convergence_check {
+    uint64_t step;
+    double change; /* RMS, of this step alone */
+};
+
+/* Begins as {0}. */
+struct convergence {
+    struct convergence_check *checks; /* in a ring */
+    size_t room;
+    uint64_t count; /* of all checks so far */
+};
+
+/* Allocate room for `most` checks, or for the latest of them. */
+bool convergence_open(struct convergence *convergence, uint64_t most, struct fault *fault);
+void convergence_add(struct convergence *convergence, uint64_t step, double change);
+
+/* How many checks are kept; and one of them, the earliest first. */
+size_t convergence_kept(const struct convergence *convergence);
+struct convergence_check convergence_at(const struct convergence *convergence, size_t index);
+
+void convergence_close(struct convergence *convergence);
 
 #endif

@@ -90,15 +90,6 @@ bool stage_request_check(const struct stage_request *request, struct fault *faul
     return request->flux == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
 }
 
-static bool any_is_heat(const struct stage_request *stages, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (stages[i].call.filter->kind == FILTER_HEAT)
-            return true;
-    }
-    return false;
-}
-
 static bool any_takes(const struct stage_request *stages, size_t count, enum stage_option option)
 {
     for (size_t i = 0; i < count; i++) {
@@ -121,7 +112,7 @@ static bool any_has(const struct stage_request *stages, size_t count, enum stage
 static bool check_defaults(const struct stage_request *stages, size_t count,
                            const struct stage_request *defaults, bool force, struct fault *fault)
 {
-    if (force && !any_is_heat(stages, count))
+    if (force && !any_takes(stages, count, STAGE_ALPHA))
         return fault_raise(fault, STATUS_USAGE, "--force: no stage of this chain is heat");
     for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
         if ((defaults->given & option) && !any_takes(stages, count, (enum stage_option)option))

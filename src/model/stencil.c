@@ -60,6 +60,18 @@ bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight,
     return true;
 }
 
+bool stencil_add_faces(struct stencil *stencil, unsigned axes, int distance, const double weight[3],
+                       struct fault *fault)
+{
+    for (unsigned axis = 0; axis < axes; axis++) {
+        int dx = axis == 0 ? distance : 0, dy = axis == 1 ? distance : 0, dz = axis == 2 ? distance : 0;
+        if (!stencil_add(stencil, dx, dy, dz, weight[axis], fault) ||
+            !stencil_add(stencil, -dx, -dy, -dz, weight[axis], fault))
+            return false;
+    }
+    return true;
+}
+
 void stencil_flip(struct stencil *stencil)
 {
     for (size_t i = 0; i < stencil->count; i++) {

@@ -28,6 +28,10 @@ struct stencil {
    already or lies beyond STENCIL_REACH is refused. */
 bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight, struct fault *fault);
 
+/* Put in the two neighbours at a distance along each axis, with a weight for each axis. */
+bool stencil_add_faces(struct stencil *stencil, unsigned axes, int distance, const double weight[3],
+                       struct fault *fault);
+
 /* The sum of the weights in raster order, before the work type rounds them. */
 double stencil_sum(const struct stencil *stencil);
 

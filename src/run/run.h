@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/progress.h"
-#include "model/convergence.h"
+#include "model/stage.h"
 #include "peers/peers.h"
 #include "kernels/backend.h"
 #include "format/format.h"
