@@ -31,12 +31,12 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
     struct fault refusal;
     bool done;
 
-    if (!bench_case_prepare(bench, stand, wish, &kernel, &refusal))
+    if (!bench_case_prepare(bench, stand, bench->op, wish, &kernel, &refusal))
         return bench_table_refusal(bench, wish->rung, &refusal);
     row.form = kernel.form;
     done = bench_case_expect(bench, row.form.steps) &&
            bench_case_take_steps(bench, stand, &kernel, row.form.steps, &last) &&
-           bench_case_compare(bench, last, &row.equal);
+           bench_case_compare(bench, stand, last, bench_case_planes(bench), 0, &row.equal);
     if (done && row.equal)
         done = bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
     row.seconds /= row.form.steps;
@@ -48,42 +48,29 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
 static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
-static size_t count_offers(const struct form *form)
-{
-    size_t count = 0;
-
-    while (count < ROUTINE_TILES && form->offers[count].x > 0)
-        count++;
-    return count;
-}
-
-static bool is_offered(const struct form *form, unsigned side)
-{
-    for (size_t i = 0; i < count_offers(form); i++) {
-        if (form->offers[i].x == side && form->offers[i].y == side)
-            return true;
-    }
-    return false;
-}
-
-static bool bench_tile(struct bench_case *bench, const struct rung_wish *wish, struct tile tile)
+static bool bench_tile(struct bench_case *bench, const struct rung_wish *wish, unsigned x, unsigned y)
 {
     struct rung_wish tiled = *wish;
 
-    tiled.tile_x = tile.x;
-    tiled.tile_y = tile.y;
+    tiled.tile_x = x;
+    tiled.tile_y = y;
     return bench_form(bench, &tiled);
 }
 
-/* Tiles that the rung offers, and the square that the occupancy calculator suggests. */
+/* The square that the occupancy calculator suggests, unless the rung offers it, and tiles that the rung
+ * offers. */
 static bool sweep_tiles(struct bench_case *bench, const struct rung_wish *wish, const struct form *form)
 {
-    const struct tile suggested = {form->suggested_tile, form->suggested_tile};
+    unsigned side = form->suggested_tile;
+    bool offered = side == 0;
+    size_t count = 0;
 
-    if (suggested.x > 0 && !is_offered(form, suggested.x) && !bench_tile(bench, wish, suggested))
+    for (; count < ROUTINE_TILES && form->offers[count].x > 0; count++)
+        offered = offered || (form->offers[count].x == side && form->offers[count].y == side);
+    if (!offered && !bench_tile(bench, wish, side, side))
         return false;
-    for (size_t i = 0; i < count_offers(form); i++) {
-        if (!bench_tile(bench, wish, form->offers[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (!bench_tile(bench, wish, form->offers[i].x, form->offers[i].y))
             return false;
     }
     return true;
@@ -118,8 +105,7 @@ static bool sweep_depths(struct bench_case *bench, const struct rung_wish *wish,
     struct form form;
 
     for (shallow.steps = 1; shallow.steps < most && most <= MOST_DEPTHS_SWEPT; shallow.steps++) {
-        if (bench_case_settle(bench, &bench->device, &shallow, &form, &refusal) &&
-            !bench_form(bench, &shallow))
+        if (bench_case_settle(bench, &shallow, &form, &refusal) && !bench_form(bench, &shallow))
             return false;
     }
     return true;
@@ -134,7 +120,7 @@ static bool bench_rung(struct bench_case *bench, const struct rung *rung)
 
     wish.rung = rung->name;
     wish.steps = bench->single ? 1 : 0;
-    if (!bench_case_settle(bench, &bench->device, &wish, &form, &refusal))
+    if (!bench_case_settle(bench, &wish, &form, &refusal))
         return bench_table_refusal(bench, rung->name, &refusal);
     if (!bench_form(bench, &wish))
         return false;
@@ -190,7 +176,7 @@ static bool bench_ladder(struct bench_case *bench)
 
     bench->best.form.rung = NULL;
     bench_case_forget(bench);
-    if (!bench_case_settle(bench, &bench->device, &free, &bench->planned, &refusal))
+    if (!bench_case_settle(bench, &free, &bench->planned, &refusal))
         bench->planned.rung = NULL;
     bench_table_head(bench);
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
@@ -216,7 +202,7 @@ static bool bench_joined(struct bench_case *bench, const struct stage *stage)
     char title[DIAG_TEXT];
 
     bench->op = &joined.ops[0];
-    if (!lower_join(&joined) || !bench_case_settle(bench, &bench->device, &wish, &form, &refusal))
+    if (!lower_join(&joined) || !bench_case_settle(bench, &wish, &form, &refusal))
         return true;
     snprintf(title, sizeof title, "%s, operations 1 to %zu as one", stage->spec, joined.pass_count);
     bench->title = title;

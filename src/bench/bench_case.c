@@ -1,4 +1,9 @@
-/* The case of a bench. */
+/* The case of a bench: what every row of a table has in common.
+
+   Two stands hold the same fields. On one of them is the device that is measured; on the other the judge,
+   which is the CPU or, where the CPU is measured, its plainest build on one thread. A row first takes the
+   steps of one pass on both, and the bytes must be the same. Then the pass is timed alone: after a run that
+   warms up, the median of some runs, each of so many calls that starting them does not show. */
 #include "bench_case.h"
 
 #include "base/mem.h"
@@ -83,28 +88,14 @@ static void fill_some(void *context, size_t first, size_t count, unsigned member
     }
 }
 
-static void fill_batch(const struct bench_case *bench, struct pool *pool, uint64_t seed, void *batch,
-                       struct range planes)
-{
-    size_t plane = bench->plane_bytes / work_size(bench->request->work);
-    struct filling filling = {bench->request->work, batch, seed, planes.first * plane};
-
-    pool_share(pool, (unsigned)thread_count(0), planes.count * plane, FILLED_TOGETHER, fill_some, &filling);
-}
-
 /* The next batch of some planes; before the first of them, the range is {planes.first, 0}. */
-static bool next_of(const struct bench_case *bench, struct range planes, struct range *range)
+static bool next_batch(const struct bench_case *bench, struct range planes, struct range *range)
 {
     size_t end = planes.first + planes.count;
 
     range->first += range->count;
     range->count = end - range->first < bench->batch ? end - range->first : bench->batch;
     return range->count > 0;
-}
-
-static bool next_range(const struct bench_case *bench, struct range *range)
-{
-    return next_of(bench, bench_case_planes(bench), range);
 }
 
 static void close_stand(struct bench_stand *stand)
@@ -138,31 +129,25 @@ static struct range higher_by(struct range planes, size_t higher)
     return (struct range){planes.first + higher, planes.count};
 }
 
-static bool fill_planes_by(struct bench_case *bench, struct pool *pool, struct bench_stand *stand,
-                           size_t field, struct range planes, size_t higher)
-{
-    const struct range none = {0, 0};
-    struct range batch = {planes.first, 0};
-
-    while (next_of(bench, planes, &batch)) {
-        fill_batch(bench, pool, field, stand->staging->samples, batch);
-        if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
-                                    higher_by(batch, higher), none, bench->fault) ||
-            !await_staging(bench, stand))
-            return false;
-    }
-    return true;
-}
-
 bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand, size_t field,
                             struct range planes, size_t higher)
 {
+    size_t plane = bench->plane_bytes / work_size(bench->request->work);
+    struct filling filling = {.work = bench->request->work, .batch = stand->staging->samples, .seed = field};
+    struct range batch = {planes.first, 0};
     struct pool *pool;
-    bool filled;
+    bool filled = true;
 
     if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, bench->fault))
         return false;
-    filled = fill_planes_by(bench, pool, stand, field, planes, higher);
+    while (filled && next_batch(bench, planes, &batch)) {
+        filling.first = batch.first * plane;
+        pool_share(pool, (unsigned)thread_count(0), batch.count * plane, FILLED_TOGETHER, fill_some,
+                   &filling);
+        filled = stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
+                                        higher_by(batch, higher), (struct range){0, 0}, bench->fault) &&
+                 await_staging(bench, stand);
+    }
     pool_destroy(pool);
     return filled;
 }
@@ -190,16 +175,18 @@ static bool open_stand(struct bench_case *bench, struct bench_stand *stand, cons
     return bench_case_fill(bench, stand, 0);
 }
 
-bool bench_case_settle(const struct bench_case *bench, const struct bench_stand *stand,
-                       const struct rung_wish *wish, struct form *form, struct fault *fault)
+bool bench_case_settle(const struct bench_case *bench, const struct rung_wish *wish, struct form *form,
+                       struct fault *fault)
 {
+    const struct bench_stand *stand = &bench->device;
+
     return stand->backend->settle(stand->device, bench->op, &bench->shape, wish, form, fault);
 }
 
-bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand,
+bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand, const struct op *op,
                         const struct rung_wish *wish, struct bench_kernel *kernel, struct fault *fault)
 {
-    return bench_case_settle(bench, stand, wish, &kernel->form, fault) &&
+    return stand->backend->settle(stand->device, op, &bench->shape, wish, &kernel->form, fault) &&
            stand->backend->prepare(stand->device, &kernel->form, &kernel->routine, fault);
 }
 
@@ -224,7 +211,7 @@ static bool keep_expected(struct bench_case *bench, const struct field *field)
 {
     struct range planes = {0, 0};
 
-    while (next_range(bench, &planes)) {
+    while (next_batch(bench, bench_case_planes(bench), &planes)) {
         if (!fetch(bench, &bench->judge, field, planes))
             return false;
         memcpy(bench->expected + planes.first * bench->plane_bytes, bench->judge.staging->samples,
@@ -246,8 +233,7 @@ static bool judge_op(struct bench_case *bench, const struct op *op, unsigned ste
     struct bench_kernel kernel;
     bool done;
 
-    if (!judge->backend->settle(judge->device, op, &bench->shape, &any, &kernel.form, bench->fault) ||
-        !judge->backend->prepare(judge->device, &kernel.form, &kernel.routine, bench->fault))
+    if (!bench_case_prepare(bench, judge, op, &any, &kernel, bench->fault))
         return false;
     done = bench_case_take_steps(bench, judge, &kernel, steps, &bench->expected_field);
     judge->backend->release(judge->device, kernel.routine);
@@ -285,24 +271,19 @@ bool bench_case_expect(struct bench_case *bench, unsigned steps)
     return done;
 }
 
-bool bench_case_compare_planes(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
-                               struct range planes, size_t higher, bool *equal)
+bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
+                        struct range planes, size_t higher, bool *equal)
 {
     struct range batch = {planes.first, 0};
 
     *equal = true;
-    while (*equal && next_of(bench, planes, &batch)) {
+    while (*equal && next_batch(bench, planes, &batch)) {
         if (!fetch(bench, stand, field, higher_by(batch, higher)))
             return false;
         *equal = memcmp(stand->staging->samples, bench->expected + batch.first * bench->plane_bytes,
                         batch.count * bench->plane_bytes) == 0;
     }
     return true;
-}
-
-bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal)
-{
-    return bench_case_compare_planes(bench, &bench->device, field, bench_case_planes(bench), 0, equal);
 }
 
 static int compare_numbers(const void *a, const void *b)

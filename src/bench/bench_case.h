@@ -98,9 +98,11 @@ bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t
 bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand, size_t field,
                             struct range planes, size_t higher);
 
-bool bench_case_settle(const struct bench_case *bench, const struct bench_stand *stand,
-                       const struct rung_wish *wish, struct form *form, struct fault *fault);
-bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand,
+/* The form that a wish gets on the device, for the operation at hand; and a routine of any operation on a
+ * stand. */
+bool bench_case_settle(const struct bench_case *bench, const struct rung_wish *wish, struct form *form,
+                       struct fault *fault);
+bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand, const struct op *op,
                         const struct rung_wish *wish, struct bench_kernel *kernel, struct fault *fault);
 
 /* Take `steps` steps. *last is the field to begin with, and becomes the one that holds the result. */
@@ -112,11 +114,9 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
 bool bench_case_expect(struct bench_case *bench, unsigned steps);
 void bench_case_forget(struct bench_case *bench);
 
-/* Whether a field of the device has the judge's bytes; and whether some planes of a stand's have, which the
-   field numbers higher. */
-bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal);
-bool bench_case_compare_planes(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
-                               struct range planes, size_t higher, bool *equal);
+/* Whether some planes of a stand's field, which numbers them higher, have the judge's bytes. */
+bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
+                        struct range planes, size_t higher, bool *equal);
 
 /* A call that is timed. */
 typedef bool bench_call(struct bench_case *bench, void *context);

@@ -1,4 +1,8 @@
-/* The bench of several devices that share a grid, as a run on them would. */
+/* The bench of several devices that share a grid, as a run on them would.
+
+   Each device has a lane with the planes of its share and a halo on either side. A pass computes the own
+   planes of each lane, and then every lane hands its neighbours the planes that their next pass reads. Lanes
+   wait for each other as in a run: what is measured is the slowest of them, and what each was handed. */
 #include "bench_fleet.h"
 
 #include "base/size.h"
@@ -65,23 +69,19 @@ static bool open_lane(struct fleet *fleet, size_t index)
     return fleet->staging[index] != NULL;
 }
 
-static void close_lane(struct lane *lane, struct staging *staging)
-{
-    struct fault again;
-    double unused = 0.0;
-
-    if (lane->device == NULL)
-        return;
-    (void)lane->backend->sync(lane->device, &unused, &again);
-    lane->backend->staging_destroy(lane->device, staging);
-    lane_destroy_fields(lane);
-}
-
 /* After a fault they may still be about to read each other's fields. */
 static void close_all(struct fleet *fleet)
 {
-    for (size_t i = 0; i < fleet->shares.count; i++)
-        close_lane(&fleet->lanes[i], fleet->staging[i]);
+    for (size_t i = 0; i < fleet->shares.count; i++) {
+        struct lane *lane = &fleet->lanes[i];
+        struct fault again;
+        double unused = 0.0;
+        if (lane->device == NULL)
+            continue;
+        (void)lane->backend->sync(lane->device, &unused, &again);
+        lane->backend->staging_destroy(lane->device, fleet->staging[i]);
+        lane_destroy_fields(lane);
+    }
     for (size_t i = 0; i < fleet->shares.count; i++)
         lane_close(&fleet->lanes[i]);
 }
@@ -168,8 +168,8 @@ static bool compare(struct fleet *fleet, bool *equal)
     *equal = true;
     for (size_t i = 0; done && *equal && i < fleet->shares.count; i++) {
         struct bench_stand stand = stand_of(fleet, i);
-        done = bench_case_compare_planes(fleet->bench, &stand, stand.fields[fleet->field],
-                                         grid_planes_of(fleet, i), shares_overlap(&fleet->shares), equal);
+        done = bench_case_compare(fleet->bench, &stand, stand.fields[fleet->field], grid_planes_of(fleet, i),
+                                  shares_overlap(&fleet->shares), equal);
     }
     return done;
 }

@@ -28,6 +28,22 @@ static double share_of_multiply_adds(const struct bench_case *bench, const struc
     return bench_case_cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
 }
 
+/* What rates count in: pixels of pictures, cells of volumes. */
+struct unit {
+    double count;
+    const char *name;
+};
+
+static struct unit unit_of(const struct bench_case *bench)
+{
+    return bench->request->pictures ? (struct unit){1e6, "Mpx/s"} : (struct unit){1e9, "GCells/s"};
+}
+
+static double rate_in_units(const struct bench_case *bench, double seconds)
+{
+    return bench_case_rate(bench, seconds) / unit_of(bench).count;
+}
+
 /* Blocks of threads, with registers and shared memory of their own: columns of a GPU's table. */
 static bool has_blocks(const struct bench_case *bench)
 {
@@ -61,8 +77,8 @@ void bench_table_head(struct bench_case *bench)
     if (has_blocks(bench))
         fprintf(bench->stream, "%7s %5s %4s %8s %9s %5s ", "threads", "warps", "regs", "shared", "blocks/SM",
                 "occ.");
-    fprintf(bench->stream, "%6s %9s %9s %7s %6s %6s %-6s %s\n", "OP/B", "ms/step",
-            bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma", "bytes", "comment");
+    fprintf(bench->stream, "%6s %9s %9s %7s %6s %6s %-6s %s\n", "OP/B", "ms/step", unit_of(bench).name,
+            "GB/s", "copy", "fma", "bytes", "comment");
 }
 
 static void remark(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
@@ -121,8 +137,8 @@ static void print_text_row(struct bench_case *bench, const struct bench_row *row
     fprintf(bench->stream, "%6.2f ", form->operations_per_update / form->bytes_per_update);
     if (row->equal)
         fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %6s %-6s %s\n", 1e3 * row->seconds,
-                bench_case_rate(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
-                100.0 * moved / bench->copy_speed, multiplied, "equal", words);
+                rate_in_units(bench, row->seconds), moved / 1e9, 100.0 * moved / bench->copy_speed,
+                multiplied, "equal", words);
     else
         fprintf(bench->stream, "%9s %9s %7s %6s %6s %-6s %s\n", "-", "-", "-", "-", multiplied, "DIFFER",
                 words);
@@ -193,12 +209,6 @@ static void print_json_row(struct bench_case *bench, const struct bench_row *row
 
 /* ---- as bars of a plot ---- */
 
-/* Cells, or pixels, in a unit of the axis. */
-static double unit_of(const struct bench_case *bench)
-{
-    return bench->request->pictures ? 1e6 : 1e9;
-}
-
 static void name_row(const struct form *form, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "%s", form->rung->name);
@@ -215,27 +225,21 @@ static void name_row(const struct form *form, char *text, size_t size)
         snprintf(text + used, size - used, ", %u step%s", form->steps, number_plural(form->steps));
 }
 
-static bool plot_row(struct bench_case *bench, const struct bench_row *row)
+/* A rung that does not apply, which has no row, is shown by its name. */
+static bool plot_row(struct bench_case *bench, const char *rung, const struct bench_row *row)
 {
-    struct plot_bar bar = {.chosen = bench_case_is_planned(bench, &row->form)};
+    struct plot_bar bar = {.chosen = row != NULL && bench_case_is_planned(bench, &row->form)};
 
     if (bench->request->plot == NULL)
         return true;
-    name_row(&row->form, bar.label, sizeof bar.label);
-    if (row->equal)
-        bar.value = bench_case_rate(bench, row->seconds) / unit_of(bench);
+    if (row == NULL)
+        snprintf(bar.label, sizeof bar.label, "%s", rung);
     else
-        snprintf(bar.missing, sizeof bar.missing, "bytes differ");
-    return plot_add_bar(bench->request->plot, &bar, bench->fault);
-}
-
-static bool plot_refusal(struct bench_case *bench, const char *rung)
-{
-    struct plot_bar bar = {.missing = "does not apply"};
-
-    if (bench->request->plot == NULL)
-        return true;
-    snprintf(bar.label, sizeof bar.label, "%s", rung);
+        name_row(&row->form, bar.label, sizeof bar.label);
+    if (row != NULL && row->equal)
+        bar.value = rate_in_units(bench, row->seconds);
+    else
+        snprintf(bar.missing, sizeof bar.missing, row == NULL ? "does not apply" : "bytes differ");
     return plot_add_bar(bench->request->plot, &bar, bench->fault);
 }
 
@@ -243,7 +247,6 @@ static void describe(const struct bench_case *bench, char *text, size_t size)
 {
     const struct grid *grid = &bench->request->grid;
     char extents[80], device[256];
-
     int used = snprintf(extents, sizeof extents, "%zu", grid->nx);
 
     if (grid->axes > 1)
@@ -260,12 +263,12 @@ static double rate_of_copy(const struct bench_case *bench)
 {
     double bytes = bench_case_cells(bench) * 2.0 * (double)work_size(bench->request->work);
 
-    return bench_case_rate(bench, bytes / bench->copy_speed) / unit_of(bench);
+    return rate_in_units(bench, bytes / bench->copy_speed);
 }
 
 static void end_plot(struct bench_case *bench)
 {
-    const char *unit = bench->request->pictures ? "Mpx/s" : "GCells/s";
+    const char *unit = unit_of(bench).name;
     char title[512], copy[128];
     const struct plot_chart chart = {.title = title,
                                      .unit = unit,
@@ -290,7 +293,7 @@ bool bench_table_row(struct bench_case *bench, const struct bench_row *row)
     else
         print_text_row(bench, row);
     fflush(bench->stream);
-    return plot_row(bench, row);
+    return plot_row(bench, row->form.rung->name, row);
 }
 
 bool bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
@@ -302,7 +305,7 @@ bool bench_table_refusal(struct bench_case *bench, const char *rung, const struc
     } else {
         fprintf(bench->stream, "%-11s does not apply: %s\n", rung, refusal->text);
     }
-    return plot_refusal(bench, rung);
+    return plot_row(bench, rung, NULL);
 }
 
 void bench_table_best(struct bench_case *bench)
@@ -318,11 +321,6 @@ void bench_table_best(struct bench_case *bench)
 
 #define SMALL_SHARES "a share has fewer planes than a pass reads beside it"
 
-static double rate_in_units(const struct bench_case *bench, double seconds)
-{
-    return bench_case_rate(bench, seconds) / (bench->request->pictures ? 1e6 : 1e9);
-}
-
 /* The speed of `count` devices as a share of `count` times that of one. */
 static double share_of_ideal(const struct bench_case *bench, const struct bench_fleet_row *row)
 {
@@ -333,9 +331,8 @@ static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_
 {
     fprintf(bench->stream,
             "on %zu devices: %.4f ms a step, %.2f %s, %.1f %% of %zu times the speed of one; bytes equal%s\n",
-            row->count, 1e3 * row->seconds, rate_in_units(bench, row->seconds),
-            bench->request->pictures ? "Mpx/s" : "GCells/s", 100.0 * share_of_ideal(bench, row), row->count,
-            bench->request->keep ? ": kept as wisdom" : "");
+            row->count, 1e3 * row->seconds, rate_in_units(bench, row->seconds), unit_of(bench).name,
+            100.0 * share_of_ideal(bench, row), row->count, bench->request->keep ? ": kept as wisdom" : "");
     for (size_t i = 0; i < row->count; i++) {
         const struct bench_share *share = &row->shares[i];
         char bytes[32];

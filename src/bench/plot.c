@@ -95,19 +95,12 @@ static void svg_curve_end(struct svg *svg, const char *colour)
 
 static void put_letter(FILE *stream, char letter)
 {
-    switch (letter) {
-    case '<':
-        fputs("&lt;", stream);
-        break;
-    case '>':
-        fputs("&gt;", stream);
-        break;
-    case '&':
+    if (letter == '<' || letter == '>')
+        fputs(letter == '<' ? "&lt;" : "&gt;", stream);
+    else if (letter == '&')
         fputs("&amp;", stream);
-        break;
-    default:
+    else
         fputc(letter >= ' ' && letter <= '~' ? letter : '?', stream);
-    }
 }
 
 static void svg_text(struct svg *svg, double x, double y, enum anchor anchor, const char *text,
@@ -385,45 +378,41 @@ static void draw_points(struct plot *plot, const struct plot_checks *checks, con
     }
 }
 
-static size_t count_drawn(const struct convergence *convergence)
+/* A line at the left edge; returns where the next one is. */
+static double put_line(struct plot *plot, double y, const char *text)
 {
-    size_t drawn = 0;
-
-    for (size_t i = 0; i < convergence_kept(convergence); i++) {
-        struct convergence_check check = convergence_at(convergence, i);
-        drawn += is_drawn(&check);
-    }
-    return drawn;
+    svg_text(&plot->svg, LEFT, y, START, text, ink);
+    return y + LINE;
 }
 
 /* How it ended, and what the curve leaves out. */
 static double draw_words(struct plot *plot, const struct plot_checks *checks, double y)
 {
     const struct convergence *convergence = checks->convergence;
-    size_t kept = convergence_kept(convergence), drawn = count_drawn(convergence);
+    size_t kept = convergence_kept(convergence), drawn = 0;
     char text[160];
 
-    svg_text(&plot->svg, LEFT, y, START, checks->title, ink);
-    y += LINE;
+    for (size_t i = 0; i < kept; i++) {
+        struct convergence_check check = convergence_at(convergence, i);
+        drawn += is_drawn(&check);
+    }
+    y = put_line(plot, y, checks->title);
     if (kept == 0)
         snprintf(text, sizeof text, "no step was checked");
     else
         snprintf(text, sizeof text, "%s after %llu step%s: the last change is %.4g",
                  checks->unreached ? "not reached" : "stopped", (unsigned long long)checks->steps,
                  number_plural(checks->steps), convergence_at(convergence, kept - 1).change);
-    svg_text(&plot->svg, LEFT, y, START, text, ink);
-    y += LINE;
+    y = put_line(plot, y, text);
     if (convergence->count > kept) {
         snprintf(text, sizeof text, "the latest %zu of %llu checks", kept,
                  (unsigned long long)convergence->count);
-        svg_text(&plot->svg, LEFT, y, START, text, ink);
-        y += LINE;
+        y = put_line(plot, y, text);
     }
     if (drawn < kept) {
         snprintf(text, sizeof text, "not drawn: %zu that %s 0 or not finite", kept - drawn,
                  kept - drawn == 1 ? "is" : "are");
-        svg_text(&plot->svg, LEFT, y, START, text, ink);
-        y += LINE;
+        y = put_line(plot, y, text);
     }
     return y;
 }
