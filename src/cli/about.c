@@ -246,8 +246,10 @@ static void list_link(struct lists *lists, const struct backend *backend, unsign
 /* Pairs of devices of one kind. Text has no list where there is none. */
 static void list_links(struct lists *lists)
 {
-    bool begun = false;
+    bool begun = lists->as_json;
 
+    if (begun)
+        begin_list(lists, "links");
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
         const struct backend *backend = devices_backends[i];
         unsigned count = backend->reaches == NULL ? 0 : backend->count();
@@ -259,8 +261,6 @@ static void list_links(struct lists *lists)
             }
         }
     }
-    if (lists->as_json && !begun)
-        begin_list(lists, "links");
     end_list(lists);
 }
 

@@ -62,15 +62,11 @@ static void begin_words(struct words *words, enum program program, int argc, cha
 
 /* ---- what is no option ---- */
 
-static const char *other_program(enum program program)
-{
-    return program_name(program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT);
-}
-
 static bool refuse_others(const struct words *words, const char *given, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_USAGE, "%s: no such option (%s has it)", given,
-                       other_program(words->program));
+    enum program other = words->program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT;
+
+    return fault_raise(fault, STATUS_USAGE, "%s: no such option (%s has it)", given, program_name(other));
 }
 
 static bool refuse_letter(const struct words *words, char letter, struct fault *fault)

@@ -68,16 +68,6 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         note_promise(output, written);
 }
 
-static void note_tee_names(const struct pipeline *pipeline)
-{
-    const struct pipeline_request *request = pipeline->request;
-
-    if (request->tee_pattern != NULL)
-        note_name(pipeline, request->tee_pattern);
-    for (size_t i = 0; request->tee_pattern == NULL && i < request->tee_count; i++)
-        note_name(pipeline, request->tees[i].path);
-}
-
 static const struct stage *last_stage(const struct job *job)
 {
     return &job->stages[job->stage_count - 1];
@@ -199,8 +189,9 @@ static void note_print(const char *input, const struct pipeline *pipeline)
 
 void notes_beforehand(const struct pipeline *pipeline)
 {
+    const struct pipeline_request *request = pipeline->request;
     const struct source *source = &pipeline->source;
-    const char *input = phrase_input(pipeline->request->input);
+    const char *input = phrase_input(request->input);
 
     note_ranks(input, &pipeline->ranks);
     if (pipeline->plan.selection.alone[0] != '\0')
@@ -211,8 +202,11 @@ void notes_beforehand(const struct pipeline *pipeline)
     note_print(input, pipeline);
     if (source->warning[0] != '\0')
         diag_note("%s", source->warning);
-    note_name(pipeline, pipeline->request->output);
-    note_tee_names(pipeline);
+    note_name(pipeline, request->output);
+    if (request->tee_pattern != NULL)
+        note_name(pipeline, request->tee_pattern);
+    for (size_t i = 0; request->tee_pattern == NULL && i < request->tee_count; i++)
+        note_name(pipeline, request->tees[i].path);
     note_late_look(input, &pipeline->job);
     note_vain_channel_options(input, pipeline);
 }
@@ -297,25 +291,20 @@ static bool tell_range(const struct record_loss *loss, const struct job *job,
     return job->encode.ranged;
 }
 
-static void note_range(const char *output, const struct job *job, const struct run_summary *summary)
-{
-    struct record_loss loss = record_loss(job, summary);
-    char text[SENTENCE];
-
-    if (job->measures && tell_range(&loss, job, summary, text, sizeof text))
-        diag_note("%s: %s", output, text);
-}
+/* What may be lost, and how a report calls it. */
+static const struct {
+    const char *label;
+    bool (*tell)(const struct record_loss *loss, char *text, size_t size);
+} losses[] = {{"NaN", tell_nans}, {"cut off", tell_cut_off}, {"strays", tell_strays}};
 
 static void note_loss(const char *output, const struct record_loss *loss)
 {
     char text[SENTENCE];
 
-    if (tell_nans(loss, text, sizeof text))
-        diag_note("%s: %s", output, text);
-    if (tell_cut_off(loss, text, sizeof text))
-        diag_note("%s: %s", output, text);
-    if (tell_strays(loss, text, sizeof text))
-        diag_note("%s: %s", output, text);
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].tell(loss, text, sizeof text))
+            diag_note("%s: %s", output, text);
+    }
 }
 
 void notes_print_losses(FILE *stream, const struct job *job, const struct run_summary *summary)
@@ -325,12 +314,10 @@ void notes_print_losses(FILE *stream, const struct job *job, const struct run_su
 
     if (tell_range(&loss, job, summary, text, sizeof text))
         fprintf(stream, "range     %s\n", text);
-    if (tell_nans(&loss, text, sizeof text))
-        fprintf(stream, "NaN       %s\n", text);
-    if (tell_cut_off(&loss, text, sizeof text))
-        fprintf(stream, "cut off   %s\n", text);
-    if (tell_strays(&loss, text, sizeof text))
-        fprintf(stream, "strays    %s\n", text);
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].tell(&loss, text, sizeof text))
+            fprintf(stream, "%-9s %s\n", losses[i].label, text);
+    }
 }
 
 /* ---- after a run ---- */
@@ -348,42 +335,26 @@ static void note_unreached(const char *output, const struct stage *last, double 
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
-static struct record_loss loss_of_tee(const struct pipeline *pipeline, size_t index)
-{
-    const struct run_summary summary = record_of_tee(pipeline, index);
-
-    return record_loss(&pipeline->job, &summary);
-}
-
-/* A tee is an output, and has the notes of one. */
-static void note_tee(const struct pipeline *pipeline, size_t index)
-{
-    const struct record_loss loss = loss_of_tee(pipeline, index);
-    const char *path = phrase_output(pipeline->request->tees[index].path);
-
-    note_loss(path, &loss);
-    if (pipeline->tee_ends[index].note[0] != '\0')
-        diag_note("%s: %s", path, pipeline->tee_ends[index].note);
-}
-
-/* Hundreds of pictures would repeat the note on one. */
-static void note_frames(const struct pipeline *pipeline)
-{
-    struct record_loss all = loss_of_tee(pipeline, 0);
-
-    for (size_t i = 1; i < pipeline->request->tee_count; i++) {
-        const struct record_loss loss = loss_of_tee(pipeline, i);
-        record_add_loss(&all, &loss);
-    }
-    note_loss(pipeline->request->tee_pattern, &all);
-}
-
+/* A tee is an output, and has the notes of one. Of hundreds of pictures the losses are told together. */
 static void note_tees(const struct pipeline *pipeline)
 {
-    if (pipeline->request->tee_pattern != NULL)
-        note_frames(pipeline);
-    for (size_t i = 0; pipeline->request->tee_pattern == NULL && i < pipeline->request->tee_count; i++)
-        note_tee(pipeline, i);
+    const struct pipeline_request *request = pipeline->request;
+    struct record_loss all = {.samples = 0};
+
+    for (size_t i = 0; i < request->tee_count; i++) {
+        const struct run_summary summary = record_of_tee(pipeline, i);
+        const struct record_loss loss = record_loss(&pipeline->job, &summary);
+        const char *path = phrase_output(request->tees[i].path), *note = pipeline->tee_ends[i].note;
+        if (request->tee_pattern != NULL) {
+            record_add_loss(&all, &loss);
+            continue;
+        }
+        note_loss(path, &loss);
+        if (note[0] != '\0')
+            diag_note("%s: %s", path, note);
+    }
+    if (request->tee_pattern != NULL)
+        note_loss(request->tee_pattern, &all);
 }
 
 void notes_outcome(const struct pipeline *pipeline)
@@ -391,28 +362,19 @@ void notes_outcome(const struct pipeline *pipeline)
     const char *output = phrase_output(pipeline->request->output);
     const struct run_summary *summary = &pipeline->summary;
     const struct record_loss loss = record_loss(&pipeline->job, summary);
+    char text[SENTENCE];
 
     if (pipeline->changed != NULL)
         diag_note("%s: it changed during the run; the output may mix samples from before and after",
                   pipeline->changed);
     if (pipeline->note[0] != '\0')
         diag_note("%s: %s", output, pipeline->note);
-    note_range(output, &pipeline->job, summary);
+    if (pipeline->job.measures && tell_range(&loss, &pipeline->job, summary, text, sizeof text))
+        diag_note("%s: %s", output, text);
     note_loss(output, &loss);
     note_tees(pipeline);
     if (summary->unreached)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);
-}
-
-/* Only if the note on the output does not say the same. */
-static void note_left_out_of_tee(const struct pipeline *pipeline, const struct pipeline_tee *tee,
-                                 const struct record_left_out *of_output)
-{
-    const struct header written = job_written_after(&pipeline->job, tee->step);
-    const struct record_left_out left_out = record_left_out(pipeline, tee->path, &written);
-
-    if (left_out.text[0] != '\0' && strcmp(left_out.text, of_output->text) != 0)
-        diag_note("%s: left out: %s", phrase_output(tee->path), left_out.text);
 }
 
 void notes_left_out(const struct pipeline *pipeline)
@@ -423,6 +385,12 @@ void notes_left_out(const struct pipeline *pipeline)
 
     if (left_out.text[0] != '\0')
         diag_note("%s: left out: %s", file_in_name(pipeline->source.file), left_out.text);
-    for (size_t i = 0; i < request->tee_count; i++)
-        note_left_out_of_tee(pipeline, &request->tees[i], &left_out);
+    for (size_t i = 0; i < request->tee_count; i++) {
+        const struct pipeline_tee *tee = &request->tees[i];
+        const struct header written = job_written_after(&pipeline->job, tee->step);
+        const struct record_left_out of_tee = record_left_out(pipeline, tee->path, &written);
+        /* Nobody needs to be told the same twice. */
+        if (of_tee.text[0] != '\0' && strcmp(of_tee.text, left_out.text) != 0)
+            diag_note("%s: left out: %s", phrase_output(tee->path), of_tee.text);
+    }
 }

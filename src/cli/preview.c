@@ -1,4 +1,9 @@
-/* Previews: a picture of the middle sections of a volume before and after a run, and of what changed. */
+/* Previews: a picture of the middle sections of a volume before and after a run, and of what changed.
+
+   While the run goes on, an observer takes the samples of the middle sections from the planes that pass by
+   (run/sections.c). Afterwards each section becomes a row of three panels: before and after in greys, through
+   one window of values, and the difference in two colours, through another. Everything is drawn twice: first
+   on a canvas without pixels, which shows how much room it takes. */
 #include "preview.h"
 
 #include "base/canvas.h"
@@ -66,15 +71,6 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static size_t count_values(const struct sections *sections)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < sections->count; i++)
-        count += sections->list[i].columns * sections->list[i].rows;
-    return count;
-}
-
 /* The finite values of a column, of a difference without their sign; NaNs are remembered. */
 static size_t collect(const struct sections *sections, enum column column, double *values,
                       struct window *window)
@@ -99,8 +95,9 @@ static double percentile(const double *values, size_t count, double share)
     return values[(size_t)round(share * (double)(count - 1))];
 }
 
-/* If nearly all values are the same, the others are what there is to see. */
-static void settle_grey(struct window *window, double *values, size_t count)
+/* A window leaves out the tails of what was collected; if nearly all values are the same, the others are what
+   there is to see. That of a difference reaches as far down as up. */
+static void settle_window(struct window *window, enum column column, double *values, size_t count)
 {
     window->any = count > 0;
     if (count == 0)
@@ -108,52 +105,44 @@ static void settle_grey(struct window *window, double *values, size_t count)
     qsort(values, count, sizeof *values, compare);
     window->low = percentile(values, count, TAIL);
     window->high = percentile(values, count, 1.0 - TAIL);
-    if (window->low == window->high) {
+    if (column == DIFFERENCE ? window->high == 0.0 : window->low == window->high) {
         window->low = values[0];
         window->high = values[count - 1];
     }
-}
-
-static void settle_change(struct window *window, double *values, size_t count)
-{
-    window->any = count > 0;
-    if (count == 0)
-        return;
-    qsort(values, count, sizeof *values, compare);
-    window->high = percentile(values, count, 1.0 - TAIL);
-    if (window->high == 0.0)
-        window->high = values[count - 1];
-    window->low = -window->high;
+    if (column == DIFFERENCE)
+        window->low = -window->high;
 }
 
 static bool settle_windows(struct drawing *drawing, struct fault *fault)
 {
     const struct sections *sections = &drawing->preview->sections;
-    double *values = mem_alloc(2 * count_values(sections), sizeof *values, "the preview", fault);
-    size_t count;
+    size_t count = 0;
+    double *values;
 
+    for (size_t i = 0; i < sections->count; i++)
+        count += sections->list[i].columns * sections->list[i].rows;
+    values = mem_alloc(2 * count, sizeof *values, "the preview", fault);
     if (values == NULL)
         return false;
     count = collect(sections, BEFORE, values, &drawing->grey);
     count += collect(sections, AFTER, values + count, &drawing->grey);
-    settle_grey(&drawing->grey, values, count);
+    settle_window(&drawing->grey, BEFORE, values, count);
     count = collect(sections, DIFFERENCE, values, &drawing->change);
-    settle_change(&drawing->change, values, count);
+    settle_window(&drawing->change, DIFFERENCE, values, count);
     mem_free(values);
     return true;
 }
 
 /* ---- colours ---- */
 
-static uint8_t between(uint8_t from, uint8_t to, double share)
-{
-    return (uint8_t)lround((double)from + share * ((double)to - (double)from));
-}
-
 static struct colour blend(struct colour from, struct colour to, double share)
 {
-    return (struct colour){between(from.red, to.red, share), between(from.green, to.green, share),
-                           between(from.blue, to.blue, share)};
+    const uint8_t ends[3][2] = {{from.red, to.red}, {from.green, to.green}, {from.blue, to.blue}};
+    uint8_t mixed[3];
+
+    for (size_t i = 0; i < 3; i++)
+        mixed[i] = (uint8_t)lround((double)ends[i][0] + share * ((double)ends[i][1] - (double)ends[i][0]));
+    return (struct colour){mixed[0], mixed[1], mixed[2]};
 }
 
 /* From 0 to 1, and in the middle where a window holds one value alone. Halves do not overflow. */
@@ -188,8 +177,8 @@ static struct colour colour_of(const struct drawing *drawing, enum column column
 
 static void take_room(struct drawing *drawing, size_t right, size_t below)
 {
-    drawing->width = right > drawing->width ? right : drawing->width;
-    drawing->height = below > drawing->height ? below : drawing->height;
+    drawing->width = size_most(drawing->width, right);
+    drawing->height = size_most(drawing->height, below);
 }
 
 static void draw_box(struct drawing *drawing, size_t x, size_t y, size_t width, size_t height,
@@ -456,25 +445,16 @@ static struct panel make_panel(const struct section *section, const char *toward
     return panel;
 }
 
-static void settle_panels(struct drawing *drawing)
+/* Columns are as wide as the widest section or heading. */
+static void settle_layout(struct drawing *drawing)
 {
     const struct sections *sections = &drawing->preview->sections;
 
-    for (size_t i = 0; i < sections->count; i++)
-        drawing->panels[i] = make_panel(&sections->list[i], drawing->header->orientation);
-}
-
-static void settle_columns(struct drawing *drawing)
-{
-    const struct sections *sections = &drawing->preview->sections;
-
-    for (enum column column = BEFORE; column < COLUMNS; column++) {
-        size_t width = canvas_text_width(headings[column]);
-        drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
-    }
+    for (enum column column = BEFORE; column < COLUMNS; column++)
+        drawing->column_width = size_most(drawing->column_width, canvas_text_width(headings[column]));
     for (size_t i = 0; i < sections->count; i++) {
-        size_t width = drawing->panels[i].width;
-        drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
+        drawing->panels[i] = make_panel(&sections->list[i], drawing->header->orientation);
+        drawing->column_width = size_most(drawing->column_width, drawing->panels[i].width);
     }
 }
 
@@ -483,8 +463,7 @@ static bool draw(struct drawing *drawing, struct fault *fault)
 {
     if (!settle_windows(drawing, fault))
         return false;
-    settle_panels(drawing);
-    settle_columns(drawing);
+    settle_layout(drawing);
     draw_all(drawing);
     if (!canvas_open(&drawing->canvas, drawing->width + MARGIN, drawing->height + MARGIN / 2, ground, fault))
         return false;

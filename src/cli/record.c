@@ -133,10 +133,13 @@ struct record_loss record_loss(const struct job *job, const struct run_summary *
 
 void record_add_loss(struct record_loss *all, const struct record_loss *other)
 {
-    all->samples += other->samples;
-    all->nans += other->nans;
-    all->below += other->below;
-    all->above += other->above;
-    all->strays_in += other->strays_in;
-    all->strays_out += other->strays_out;
+    const struct record_loss sum = *all;
+
+    *all = *other;
+    all->samples += sum.samples;
+    all->nans += sum.nans;
+    all->below += sum.below;
+    all->above += sum.above;
+    all->strays_in += sum.strays_in;
+    all->strays_out += sum.strays_out;
 }

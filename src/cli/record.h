@@ -53,7 +53,7 @@ struct record_loss {
 
 struct record_loss record_loss(const struct job *job, const struct run_summary *summary);
 
-/* Another output of the same job: the loss is that of both. */
+/* Add the loss of another output of the same job; the first is added to nothing, {0}. */
 void record_add_loss(struct record_loss *all, const struct record_loss *other);
 
 #endif
