@@ -197,12 +197,16 @@ class Trips:
             print('read differently by', reader + ':', what)
             self.wrong += 1
 
+    def lacks_libtiff(self, run):
+        lacks = 'built without libtiff' in run.stderr
+        self.counts['nobody: voxfilt has no libtiff'] += lacks
+        return lacks
+
     def ours(self, path, what, samples, *arguments):
         """Reads a file by voxfilt, as raw samples in the order of these."""
         order = 'big' if samples.dtype.byteorder == '>' else 'little'
         run = self.run('-i', path, *arguments, '--out-endian', order, '-o', 'back.raw')
-        if 'built without libtiff' in run.stderr:
-            self.counts['nobody: voxfilt has no libtiff'] += 1
+        if self.lacks_libtiff(run):
             return
         found = numpy.fromfile('back.raw', samples.dtype) if run.returncode == 0 else None
         if found is not None and found.size == samples.size:
@@ -244,7 +248,7 @@ class Trips:
 
     def convert(self, path, what, *arguments):
         run = self.run('-i', path, *arguments)
-        if run.returncode != 0:
+        if run.returncode != 0 and not self.lacks_libtiff(run):
             print(what + ':', run.stderr, end='')
             self.wrong += 1
         return run.returncode == 0
@@ -516,8 +520,9 @@ class Trips:
             self.compare_near('tifffile', 'a picture in mm', numpy.array((2., 4.)), found)
 
     def compare_spacing(self, path, converted, what, expected):
-        found = itk.ReadImage(converted).GetSpacing() if self.convert(path, what, '-o', converted) else (0, 0, 0)
-        self.compare_near('itk', f'{what} in {converted}', numpy.array(expected, 'f8'), numpy.array(found))
+        if self.convert(path, what, '-o', converted):
+            found = itk.ReadImage(converted).GetSpacing()
+            self.compare_near('itk', f'{what} in {converted}', numpy.array(expected, 'f8'), numpy.array(found))
 
     def compare_near(self, reader, what, expected, found):
         near = found is not None and numpy.allclose(expected, found, rtol=1e-6, atol=0)
@@ -598,7 +603,7 @@ def check(voxfilt):
     trips.positions()
     trips.values()
     trips.units()
-    print(', '.join('%d files read by %s' % (count, name) for name, count in sorted(trips.counts.items())))
+    print(', '.join('%d files read by %s' % (count, name) for name, count in sorted(trips.counts.items()) if count))
     return 1 if trips.wrong else 0
 
 
