@@ -41,7 +41,7 @@ voxfilt -i eight.raw -t u8 -d 4,2 -f taps:ahead.taps -e wrap --flip -o behind.ra
 [ "$(bytes behind.raw)" = '3 0 1 2 7 4 5 6' ]
 result $? '--flip convolves'
 v8 --report -o /dev/null > ../stdout 2> ../stderr
-grep -q '^v8.raw → /dev/null: 8 × 8 × 8, 1 channel, u8 → u8, work f32$' ../stderr && grep -q '^steps     10$' ../stderr &&
+grep -q '^v8.raw -> /dev/null: 8 x 8 x 8, 1 channel, u8 -> u8, work f32$' ../stderr && grep -q '^steps     10$' ../stderr &&
     [ ! -s ../stdout ]
 result $? '--report goes to standard error'
 v8 --report=json --stats -s 7 -o /dev/null 2> ../stderr

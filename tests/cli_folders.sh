@@ -77,7 +77,7 @@ head -c 900 in/4.nrrd > cut.nrrd
 for threads in 1 4; do
     empty_folder made
     ends "-j $threads: bad ones are told in order, and the others are done" 3 \
-        "voxfilt: cut.nrrd: length: samples of exactly 820 bytes, but 24 × 9 × 36 u16 take 15552
+        "voxfilt: cut.nrrd: length: samples of exactly 820 bytes, but 24 x 9 x 36 u16 take 15552
 voxfilt: none.nii: No such file or directory
 voxfilt: rgb.png: a PNG picture: imgheat filters pictures
 " voxfilt -j $threads -f gauss:1.2 -f heat in/1.nii cut.nrrd none.nii in/7.mhd rgb.png in/5.nhdr -o made/
@@ -131,9 +131,9 @@ result $? 'and nothing was written'
 
 empty_folder made
 voxfilt -j 2 --stats -f gauss:1 in/4.nrrd none.nii in/1.nii -o made/ 2> ../stderr
-sed -n 's/  min .*//p; /→/p; /none/p' ../stderr > ../told
-printf '%s\n' 'in/4.nrrd → made/4.nrrd' 'input  channel 0' 'output channel 0' 'voxfilt: none.nii: No such file or directory' \
-    'in/1.nii → made/1.nii' 'input  channel 0' 'output channel 0' | diff - ../told
+sed -n 's/  min .*//p; /->/p; /none/p' ../stderr > ../told
+printf '%s\n' 'in/4.nrrd -> made/4.nrrd' 'input  channel 0' 'output channel 0' 'voxfilt: none.nii: No such file or directory' \
+    'in/1.nii -> made/1.nii' 'input  channel 0' 'output channel 0' | diff - ../told
 result $? '--stats: files in order, each with its lines'
 voxfilt -j 2 --report=json:report.json -f gauss:1 in/4.nrrd in/1.nii -o made/
 grep -c '"input": "in/[14]' report.json | grep -q '^2$'

@@ -209,9 +209,9 @@ differ 'which is another one' noted.nii big.nii
 head -c 100 scan.nii > short.nii
 refuses 3 'voxfilt: short.nii: header: the file ends within it' convert -i short.nii -o out
 head -c 500 scan.nii > short.nii
-refuses 3 'voxfilt: short.nii: length: samples of exactly 148 bytes, but 6 × 5 × 4 u16 take 240' convert -i short.nii -o out
+refuses 3 'voxfilt: short.nii: length: samples of exactly 148 bytes, but 6 x 5 x 4 u16 take 240' convert -i short.nii -o out
 cat scan.nii scan.nii > long.nii
-refuses 3 'voxfilt: long.nii: length: samples of exactly 832 bytes, but 6 × 5 × 4 u16 take 240' convert -i long.nii -o out
+refuses 3 'voxfilt: long.nii: length: samples of exactly 832 bytes, but 6 x 5 x 4 u16 take 240' convert -i long.nii -o out
 head -c 200 scan.nii.gz > short.nii.gz
 ends 'a compressed file that ends early' 3 'voxfilt: short.nii.gz: gzip: it ends early
 ' convert -i short.nii.gz -o out
@@ -225,7 +225,7 @@ refuses 3 'voxfilt: flags.nii.gz: gzip: unknown header flags set' convert -i fla
 refuses 3 'voxfilt: half.raw.gz: gzip: it ends early' convert -i half.raw.gz -d 6,5,4 -t u16 -o out
 cp scan.nii wide.nii
 poke wide.nii 42 '\377\177\377\177\377\177'
-refuses 3 'voxfilt: wide.nii: length: samples of exactly 240 bytes, but 32767 × 32767 × 32767 u16 take 70362301923326' \
+refuses 3 'voxfilt: wide.nii: length: samples of exactly 240 bytes, but 32767 x 32767 x 32767 u16 take 70362301923326' \
     convert -i wide.nii -o out
 printf 'nothing' > empty.nii
 refuses 3 'voxfilt: empty.nii: sizeof_hdr: neither 348 nor 540' convert -i empty.nii -o out
@@ -718,7 +718,7 @@ reads "npy: Fortran's order" turned.npy
 piped turned.npy voxfilt -f identity --out-format raw > back.raw
 same "npy: Fortran's order through a pipe" scan.raw back.raw
 head -c 300 turned.npy > short.npy
-refuses 3 'voxfilt: short.npy: length: samples of exactly 172 bytes, but 6 × 5 × 4 u16 take 240' convert -i short.npy -o out
+refuses 3 'voxfilt: short.npy: length: samples of exactly 172 bytes, but 6 x 5 x 4 u16 take 240' convert -i short.npy -o out
 { printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<u2', 'fortran_order': True, 'shape': (64, 128, 256), }"
     head -c 4194304 /dev/zero; } > large.npy
 voxfilt -i large.npy -m 4M -f identity -o out 2> ../refusal

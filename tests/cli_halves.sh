@@ -100,7 +100,7 @@ half_run --explain -s 7 > plan
 grep -q 'f16' plan
 result $? 'a plan names the type'
 voxfilt -i halves.raw -t f16 -d 1,1,1 --skip 2 -f heat -o out 2> ../stderr
-[ $? = 3 ] && grep -q '1 × 1 × 1 f16 take 2$' ../stderr
+[ $? = 3 ] && grep -q '1 x 1 x 1 f16 take 2$' ../stderr
 result $? 'a file of another length is refused'
 head -c 2 halves.raw > one.raw
 accepts 'a single sample' '' voxfilt -i one.raw -t f16 -n 1 -f heat -o out.raw

@@ -64,7 +64,7 @@ refuses 3 'voxfilt: standard input: length: it ends before the last of 512 f32 s
 refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' piped twofold.raw voxfilt -n 8 -t u8
 refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' \
     piped twofold.raw voxfilt -n 8 -t u8 -f identity -o out
-refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000 × 1 channel' \
+refuses 6 'voxfilt: standard input: the grid is too large: 1000000 x 1000000 x 1000000 x 1 channel' \
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 2048 -o /dev/null
@@ -136,7 +136,7 @@ if has gzip; then
     refuses 3 'imgheat: critical.png: VOXF: unknown critical chunk' imgheat critical.png -o out
     refuses 6 'imgheat: noted.png: tEXt: more than 1000 chunks of metadata' imgheat noted.png -o out
     refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out
-    refuses 6 'imgheat: standard input: the grid is too large: 2147483647 × 2147483647 × 1 × 4 channels' \
+    refuses 6 'imgheat: standard input: the grid is too large: 2147483647 x 2147483647 x 1 x 4 channels' \
         piped vast.png imgheat -o out
     { chunk gAMA '\000\000\000\000'; } | with_chunks rgb.png > nogamma.png
     refuses 3 'imgheat: nogamma.png: gAMA: damaged, and --linear depends on it' imgheat --linear nogamma.png

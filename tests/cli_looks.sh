@@ -158,7 +158,7 @@ voxfilt -i vol.raw -d 40,30,20 -t f32 -o plain.raw
 same 'and the output is complete' kept.raw plain.raw
 rm -f p.png
 head -c 5000 vol.raw > short.raw
-ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 × 30 × 20 f32 take 96000
+ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 x 30 x 20 f32 take 96000
 ' from short.raw voxfilt -d 40,30,20 -t f32 -o out --preview p.png
 [ ! -e p.png ] && ! ls -- *.part > ../parts 2>&1
 result $? 'without a run there is no preview'
@@ -219,7 +219,7 @@ ls gone* > ../left 2> ../stderr
 [ ! -s ../left ]
 result $? 'takes the tees with it, and their samples beside a header'
 rm -f tee.raw
-ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 × 30 × 20 f32 take 96000
+ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 x 30 x 20 f32 take 96000
 ' from short.raw voxfilt -d 40,30,20 -t f32 -o out --tee 1:tee.raw
 [ ! -e tee.raw ] && ! ls -- *.part > ../parts 2>&1
 result $? 'without a run there is no tee'

@@ -106,14 +106,14 @@ differ 'pictures are rounded in between' twenty.png both.png
 sed -n 's/^    \([a-z]* --\(bench\|tune\) .*\)/\1/p' "${top_srcdir:?}/README.md" "$top_srcdir/kernels/README.md" |
     sed 's/ *#.*//; s/16384/48/g; s/512/12/g; s/ -D cpu//; s/$/ -D cpu/' > ../shown
 while read -r line; do
-    sh -c "$line" > ../stdout 2> ../stderr && [ ! -s ../stderr ] && grep -qE ' (12|48) × (12|48)' ../stdout
+    sh -c "$line" > ../stdout 2> ../stderr && [ ! -s ../stderr ] && grep -qE ' (12|48) x (12|48)' ../stdout
     result $? "$line"
 done < ../shown
 [ "$(wc -l < ../shown)" -ge 5 ]
 result $? 'commands that measure are found'
 rm -rf ../cache
 accepts 'imgheat measures extents that are given' '' imgheat --bench -d 30,20 -D cpu -f laplace
-grep -q '^laplace: 30 × 20 f32' ../stdout
+grep -q '^laplace: 30 x 20 f32' ../stdout
 result $? 'and names them'
 refuses 2 'imgheat: -d: 30,20,1: expected X,Y, whole numbers above 0' imgheat --bench -d 30,20,1
 reason='pictures have their own extents; it is for --bench and --tune without a file'
@@ -180,7 +180,7 @@ plans 'stage 1   gauss:1, 1 step, edge reflect' v16 --until 1 -f gauss:1 -f heat
 plans 'stage 2   heat, at most 1000 steps, edge reflect;' v16 --until 1 -f gauss:1 -f heat
 v16 -q -f gauss:1 -f identity -e wrap --explain | grep -qx 'stage 2   identity, 1 step'
 result $? 'a stage that reads no neighbours has no edge'
-plans 'rung blocked: asked for, tile 8 × 8' v16 --rung blocked --tile 8
+plans 'rung blocked: asked for, tile 8 x 8' v16 --rung blocked --tile 8
 
 # How many steps apart --until checks.
 picture()
@@ -220,7 +220,7 @@ for excess in 65536 65537; do
     { head -c $excess /dev/zero; make_volume -n 64 -t u8; } > behind.raw
     advice=''
     [ $excess = 65537 ] || advice=" (fits: --skip $excess)"
-    refuses 3 "voxfilt: behind.raw: length: $((262144 + excess)) bytes, but 64 × 64 × 64 u8 take 262144$advice" \
+    refuses 3 "voxfilt: behind.raw: length: $((262144 + excess)) bytes, but 64 x 64 x 64 u8 take 262144$advice" \
         voxfilt -i behind.raw -n 64 -t u8 -o out
 done
 

@@ -249,7 +249,7 @@ refuses_slice() # NUMBER COMMAND...
     refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process; run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
     refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write to it, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -o /dev/full
-    refuses_all 3 'voxfilt-mpi: scan.raw: length: 18900 bytes, but 4 × 4 × 4 u16 take 128' \
+    refuses_all 3 'voxfilt-mpi: scan.raw: length: 18900 bytes, but 4 x 4 x 4 u16 take 128' \
         ranks 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out
     refuses_all 4 'voxfilt-mpi: none.raw: No such file or directory' ranks 2 voxfilt-mpi -i none.raw -n 4 -o out
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 6 is \"u8\" here, but \"u16\" on rank 0" \

@@ -23,7 +23,7 @@ as_one() # COUNT STATUS OPTION...
     result $? "$count ranks: $*"
     [ -n "$(ls -A one)" ] && diff -r one made
     result $? "$count ranks: the same files"
-    grep -E '^(voxfilt-mpi:|input |output |[^ ]* → )' ../stderr | grep -v 'ranks stay idle\|rank stays idle\|rank 0 alone' |
+    grep -E '^(voxfilt-mpi:|input |output |[^ ]* -> )' ../stderr | grep -v 'ranks stay idle\|rank stays idle\|rank 0 alone' |
         sed "s/^voxfilt-mpi:/voxfilt:/; s/^voxfilt: rank [0-9] ($host): /voxfilt: /" | diff ../one -
     result $? "$count ranks: the same text"
 }

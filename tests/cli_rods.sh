@@ -55,7 +55,7 @@ for form in npy nii nii.gz hdr nrrd nhdr mha mhd; do
     voxfilt -i "again.$form" --explain | grep -q '^grid  *6, 1 channel, spacing 1$'
     result $? "$form: with one axis"
     voxfilt -q -i rod.raw -d 6,1 -t u8 -f identity -o "flat.$form"
-    voxfilt -i "flat.$form" --explain | grep -q '^grid  *6 × 1, 1 channel, spacing 1 1$'
+    voxfilt -i "flat.$form" --explain | grep -q '^grid  *6 x 1, 1 channel, spacing 1 1$'
     result $? "$form: two axes stay two"
 done
 grep -aq "'shape': (6,), " there.npy

@@ -30,7 +30,7 @@ for form in nii nii.gz hdr nrrd nhdr mha mhd npy; do
     accepts "$form: is written" "${unspaced:+voxfilt: series.nrrd: $unspaced}" voxfilt -i series.nrrd -f identity -o there.$form
     accepts "$form: a series" "${spaced:+voxfilt: there.$form: $spaced}" voxfilt -i there.$form -f identity -o back.raw
     same "$form: has the samples" all.raw back.raw
-    voxfilt -i there.$form --explain | grep -q '^grid  *6 × 5 × 4, 1 channel, a series of 3'
+    voxfilt -i there.$form --explain | grep -q '^grid  *6 x 5 x 4, 1 channel, a series of 3'
     result $? "$form: and the axes"
     accepts "$form: is written again" '' voxfilt -i there.$form -f identity -o again.$form
     accepts "$form: and keeps them" "${spaced:+voxfilt: again.$form: $spaced}" voxfilt -i again.$form -f identity -o back.raw
@@ -75,7 +75,7 @@ accepts 'losses are those of all volumes' 'voxfilt: cut.nrrd: 3 samples (50 %) w
 ' voxfilt -i signed.nrrd -f identity --out-type u8 -o cut.nrrd
 
 voxfilt -i series.nrrd --report -o there.nrrd 2> ../stderr
-grep -q '6 × 5 × 4, 1 channel, a series of 3, u16' ../stderr
+grep -q '6 x 5 x 4, 1 channel, a series of 3, u16' ../stderr
 result $? 'the report tells of a series'
 voxfilt -i series.nrrd --explain=json | grep -q '"volumes": 3'
 result $? 'so does JSON'
@@ -108,7 +108,7 @@ for region in '--crop 1:4,2:5' '--crop 2:3,1:4,1:3' '--planes 1:3' '--planes 3:'
         same "$region: $form" expected.raw cropped.raw
     done
 done
-voxfilt -i cropped.npy --explain | grep -q '^grid  *6 × 5 × 1, 1 channel, a series of 3'
+voxfilt -i cropped.npy --explain | grep -q '^grid  *6 x 5 x 1, 1 channel, a series of 3'
 result $? 'and the output is a series'
 
 # ---------------------------------------------------------------- statistics of each volume
@@ -154,7 +154,7 @@ for i in 0 1 2; do
         voxfilt -q -i there.$form --volume $i -f gauss:1 -o chosen.$form
         voxfilt -q -i chosen.$form -f identity --volume 0 --out-format raw -o out.raw
         same "--volume $i of $form stays in it" expected.raw out.raw
-        voxfilt -i chosen.$form --explain | grep '^grid  *6 × 5 × 4, 1 channel' > ../grid && ! grep series ../grid
+        voxfilt -i chosen.$form --explain | grep '^grid  *6 x 5 x 4, 1 channel' > ../grid && ! grep series ../grid
         result $? "--volume $i of $form alone"
     done
     voxfilt -q -i volume$i.nrrd -f gauss:1 --part 2/3 --out-format raw -o expected.raw
@@ -165,7 +165,7 @@ voxfilt -q -i there.nrrd --volume 1 --crop 1:3,1:3,1:3 -f gauss:1 --out-format r
 voxfilt -q -i volume1.nrrd --crop 1:3,1:3,1:3 -f gauss:1 --out-format raw -o expected.raw
 same '--volume and --crop' expected.raw out.raw
 accepts 'a volume as a TIFF stack' '' voxfilt -i there.nrrd --volume 2 -f identity -o chosen.tif
-voxfilt -i series.nrrd --volume 2 --explain | grep -q '^grid  *6 × 5 × 4, 1 channel, volume 2 of 3'
+voxfilt -i series.nrrd --volume 2 --explain | grep -q '^grid  *6 x 5 x 4, 1 channel, volume 2 of 3'
 result $? 'the plan tells of the volume'
 accepts 'a volume that is alone is 0' '' voxfilt -i volume0.nrrd --volume 0 -f identity -o out
 grep -aq "shape.: (4, 5, 6), " chosen.npy
@@ -196,7 +196,7 @@ result $? 'mhd: the time of a volume'
 # ---------------------------------------------------------------- refusals
 
 head -c 800 series.nrrd > short.nrrd
-refuses 3 'voxfilt: short.nrrd: length: samples of exactly 700 bytes, but 6 × 5 × 4 × 3 u16 take 720' \
+refuses 3 'voxfilt: short.nrrd: length: samples of exactly 700 bytes, but 6 x 5 x 4 x 3 u16 take 720' \
     voxfilt -i short.nrrd -o out
 refuses 2 'voxfilt: out.tif: the format tif holds no series, and there are 3 volumes (--out-format)' \
     voxfilt -i series.nrrd -o out.tif

@@ -68,7 +68,7 @@ for level in 0 1 6; do
         convert -i scan.raw -d 6,5,4 -t u16 --out-endian $order -o ordered.raw
         convert -i coded.tif -o back.raw
         same "level $level, $order-endian: raw output has the order of the file" ordered.raw back.raw
-        voxfilt -i coded.tif --explain | grep -q 'grid  *6 × 5 × 4, 1 channel, spacing 0.3 0.7 2.5'
+        voxfilt -i coded.tif --explain | grep -q 'grid  *6 x 5 x 4, 1 channel, spacing 0.3 0.7 2.5'
         result $? "level $level, $order-endian: the grid, and spacings to the last digit"
     done
 done

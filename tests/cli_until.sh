@@ -142,7 +142,7 @@ ends '--report=json:FILE: notes stay apart' 7 "$unreached" \
 result $? '--report=json:FILE is a line'
 ends '--report=text:FILE: notes stay apart' 7 "$unreached" \
     v16 --until 0.001 -s 3 --check-every 1 -o out.raw --report=text:r.txt
-grep -q '^v16.raw → out.raw: 16 × 16 × 16, ' r.txt && grep -q '^checks    3, RMS change ' r.txt
+grep -q '^v16.raw -> out.raw: 16 x 16 x 16, ' r.txt && grep -q '^checks    3, RMS change ' r.txt
 result $? '--report=text:FILE is the report'
 v16 -s 3 --report=json:- -o out.raw 2> ../stderr
 grep -q '^{"input": "v16.raw", .*}$' ../stderr && [ ! -e - ]
@@ -292,8 +292,8 @@ END
     imgheat -q -j 2 gray.png broken.png -o many --report=text:r.txt 2> ../stderr
     sed -n 's/, work.*//p; s/: failed with/&/p' r.txt > ../found
     {
-        echo 'gray.png → many/gray.png: 40 × 30, 1 channel, u8 → u8'
-        sed 's/^imgheat: /broken.png → many\/broken.png: failed with status 3: /' ../stderr
+        echo 'gray.png -> many/gray.png: 40 x 30, 1 channel, u8 -> u8'
+        sed 's/^imgheat: /broken.png -> many\/broken.png: failed with status 3: /' ../stderr
     } | diff - ../found
     result $? '--report=text: several pictures in their order'
 

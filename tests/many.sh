@@ -249,18 +249,18 @@ tells() # NAME PATTERN WANTED
 empty_folder out
 # shellcheck disable=SC2086
 imgheat -j 3 --stats $filters in/f.png in/b.png none.png in/d.png -o out/ 2> ../stderr
-tells '--stats: files in order, each with its lines' 's/  min .*//p; /→/p; /none/p' "in/f.png → out/f.png
+tells '--stats: files in order, each with its lines' 's/  min .*//p; /->/p; /none/p' "in/f.png -> out/f.png
 input  channel 0
 input  channel 1
 input  channel 2
 output channel 0
 output channel 1
 output channel 2
-in/b.png → out/b.png
+in/b.png -> out/b.png
 input  channel 0
 output channel 0
 imgheat: none.png: No such file or directory
-in/d.png → out/d.png
+in/d.png -> out/d.png
 input  channel 0
 input  channel 1
 input  channel 2
@@ -275,9 +275,9 @@ imgheat: none.png: No such file or directory
 {"input": "in/d.png", "output": "out/d.png"'
 # shellcheck disable=SC2086
 imgheat -j 3 --report $filters in/f.png in/b.png -o out/ 2> ../stderr
-tells '--report: in order' 's/, work.*//p; s/^steps  *//p' 'in/f.png → out/f.png: 400 × 300, 3 channels, u8 → u8
+tells '--report: in order' 's/, work.*//p; s/^steps  *//p' 'in/f.png -> out/f.png: 400 x 300, 3 channels, u8 -> u8
 11
-in/b.png → out/b.png: 64 × 500, 1 channel, u8 → u8
+in/b.png -> out/b.png: 64 x 500, 1 channel, u8 -> u8
 11'
 imgheat --explain in/f.png in/b.png -o out/ > ../stderr
 tells '--explain: in order' '/^[io][a-z]*put /p' 'input     in/f.png: u8

@@ -1,8 +1,6 @@
 /* Numbers as the command line writes them: the whole text or nothing. */
 #include "number.h"
 
-#include "glyph.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -115,7 +113,7 @@ const char *number_format_product(const size_t *factors, size_t count, char *tex
 
     for (size_t i = 0; i < count && used < size; i++) {
         if (i > 0)
-            used += (size_t)snprintf(text + used, size - used, " %s ", glyph(GLYPH_TIMES));
+            used += (size_t)snprintf(text + used, size - used, " x ");
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, "%zu", factors[i]);
     }

@@ -23,7 +23,7 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
 /* Bytes for a reader: "1.5 GiB". Returns text. */
 const char *number_format_bytes(double bytes, char *text, size_t size);
 
-/* Whole numbers to be multiplied, for a reader: "640 × 480 × 3", in the locale's characters. Returns text. */
+/* Whole numbers to be multiplied, for a reader: "640 x 480 x 3". Returns text. */
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size);
 
 /* The ending of a noun after a count: "" after 1, else "s". */

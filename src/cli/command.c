@@ -3,7 +3,6 @@
 
 #include "base/fd_io.h"
 #include "base/file_set.h"
-#include "base/glyph.h"
 #include "base/temp_cleanup.h"
 #include "base/path.h"
 #include "plan/plan.h"
@@ -230,7 +229,6 @@ static enum status run_command(int argc, char **argv, struct peers *peers)
 
 static void begin(void)
 {
-    glyph_open();
     fd_fill_standard();
     temp_cleanup_open();
 }

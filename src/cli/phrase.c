@@ -1,7 +1,6 @@
 /* Phrases: what several texts say in the same words. */
 #include "phrase.h"
 
-#include "base/glyph.h"
 #include "base/number.h"
 #include "base/path.h"
 
@@ -39,7 +38,7 @@ void phrase_form(FILE *stream, const struct form *form)
     if (form->coarsen > 0)
         fprintf(stream, ", coarsened %u", form->coarsen);
     if (form->stride > 1)
-        fprintf(stream, " %s %u apart", glyph(GLYPH_TIMES), form->stride);
+        fprintf(stream, " x %u apart", form->stride);
     if (form->steps > 1)
         fprintf(stream, ", up to %u steps a pass", form->steps);
 }
@@ -140,7 +139,7 @@ void phrase_ends(FILE *stream, const char *input, const char *output)
 {
     char line[DIAG_TEXT];
 
-    fprintf(stream, "%s %s ", diag_printable(phrase_input(input), line, sizeof line), glyph(GLYPH_ARROW));
+    fprintf(stream, "%s -> ", diag_printable(phrase_input(input), line, sizeof line));
     fprintf(stream, "%s", diag_printable(phrase_output(output), line, sizeof line));
 }
 

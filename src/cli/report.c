@@ -5,7 +5,6 @@
    is there whole or not at all. */
 #include "report.h"
 
-#include "base/glyph.h"
 #include "base/number.h"
 #include "notes.h"
 #include "phrase.h"
@@ -125,8 +124,8 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     phrase_ends(stream, pipeline->request->input, pipeline->request->output);
     fprintf(stream, ": ");
     phrase_grid(stream, &job->in);
-    fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
-            sample_name(job->out.type), work_name(job->work));
+    fprintf(stream, ", %s -> %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
+            work_name(job->work));
     phrase_region(stream, job);
     phrase_ranks(stream, pipeline);
     phrase_device(stream, plan);

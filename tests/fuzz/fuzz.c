@@ -1,7 +1,6 @@
 /* The fuzz program: libFuzzer calls it for one of the targets, which FUZZ_TARGET names, as fuzz.sh does. */
 #include "fuzz.h"
 
-#include "base/glyph.h"
 #include "mutation.h"
 
 #include <dirent.h>
@@ -145,7 +144,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         exit(1);
     }
     atexit(leave);
-    glyph_open();
     diag_open("fuzz");
     return 0;
 }
