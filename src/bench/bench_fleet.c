@@ -26,22 +26,15 @@ struct fleet {
     double handing[DEVICES_MOST], compute[DEVICES_MOST];
 };
 
-/* Planes that a pass reads on one side of those that it computes. */
-static size_t reach_of(const struct op *op, const struct form *form)
-{
-    size_t own = (size_t)(op->plane.high > -op->plane.low ? op->plane.high : -op->plane.low);
-
-    return size_most(own, form->reach) * form->steps;
-}
-
 static struct fleet fleet_of(struct bench_case *bench, const struct form *form, size_t count)
 {
     const struct op *op = bench->op;
+    size_t reach = size_most((size_t)-op->plane.low, (size_t)op->plane.high);
     struct fleet fleet = {.bench = bench, .shape = bench->shape, .form = form};
 
     fleet.shares = (struct shares){.planes = bench->shape.planes,
                                    .count = count,
-                                   .halo = reach_of(op, form),
+                                   .halo = size_most(reach, form->reach) * form->steps,
                                    .around = edge_has(op->edge, EDGE_PERIODIC)};
     fleet.shape.planes += 2 * shares_overlap(&fleet.shares);
     fleet.step.step.ops[0] = *op;
@@ -84,15 +77,6 @@ static void close_all(struct fleet *fleet)
     }
     for (size_t i = 0; i < fleet->shares.count; i++)
         lane_close(&fleet->lanes[i]);
-}
-
-static bool open_all(struct fleet *fleet)
-{
-    bool done = true;
-
-    for (size_t i = 0; done && i < fleet->shares.count; i++)
-        done = open_lane(fleet, i);
-    return done;
 }
 
 /* ---- passes ---- */
@@ -270,13 +254,15 @@ static bool measure(struct fleet *fleet, struct bench_fleet_row *row)
 bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fleet_row *row, bool *fits)
 {
     struct fleet fleet = fleet_of(bench, &bench->best.form, count);
-    bool done;
+    bool done = true;
 
     *row = (struct bench_fleet_row){.count = count, .form = bench->best.form};
     *fits = count <= bench->shape.planes && 2 * fleet.shares.halo <= bench->shape.planes / count;
     if (!*fits)
         return true;
-    done = open_all(&fleet) && check(&fleet, &row->equal) && (!row->equal || measure(&fleet, row));
+    for (size_t i = 0; done && i < count; i++)
+        done = open_lane(&fleet, i);
+    done = done && check(&fleet, &row->equal) && (!row->equal || measure(&fleet, row));
     close_all(&fleet);
     return done;
 }

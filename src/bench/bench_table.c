@@ -258,23 +258,18 @@ static void describe(const struct bench_case *bench, char *text, size_t size)
              device);
 }
 
-/* The rate of steps that read and write each sample once; a pass of several steps may exceed it. */
-static double rate_of_copy(const struct bench_case *bench)
-{
-    double bytes = bench_case_cells(bench) * 2.0 * (double)work_size(bench->request->work);
-
-    return rate_in_units(bench, bytes / bench->copy_speed);
-}
-
 static void end_plot(struct bench_case *bench)
 {
     const char *unit = unit_of(bench).name;
+    double bytes = bench_case_cells(bench) * 2.0 * (double)work_size(bench->request->work);
     char title[512], copy[128];
     const struct plot_chart chart = {.title = title,
                                      .unit = unit,
                                      .line_label = copy,
                                      .chosen_label = "what a plan takes",
-                                     .line = rate_of_copy(bench)};
+                                     /* Steps that read and write each sample once; a pass of several may
+                                        exceed it. */
+                                     .line = rate_in_units(bench, bytes / bench->copy_speed)};
 
     if (bench->request->plot == NULL)
         return;

@@ -33,12 +33,6 @@ static const char ink[] = "#222222", faint[] = "#dddddd", grey[] = "#666666", pl
 
 enum anchor { START, MIDDLE, END };
 
-static void svg_open(struct svg *svg)
-{
-    *svg = (struct svg){.stream = NULL};
-    svg->stream = open_memstream(&svg->text, &svg->size);
-}
-
 static void svg_close(struct svg *svg)
 {
     if (svg->stream != NULL)
@@ -140,7 +134,7 @@ static bool svg_write(struct svg *svg, FILE *stream)
 bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 {
     *plot = (struct plot){.top = 1.5 * LINE};
-    svg_open(&plot->svg);
+    plot->svg.stream = open_memstream(&plot->svg.text, &plot->svg.size);
     if (file_out_open(&plot->file, path, fault)) {
         if (format_of_name(path) != NULL || foreign_type_of_name(path) != NULL)
             diag_note("--plot: %s: SVG is written, despite the name", path);

@@ -89,13 +89,6 @@ struct batch {
     struct progress progress;
 };
 
-static uint64_t memory_for_all(const struct options *options)
-{
-    uint64_t spare = options->plan.memory > 0 ? options->plan.memory : memory_limits_spare();
-
-    return spare > 0 ? spare : UINT64_MAX;
-}
-
 /* The devices that entries take, one each: those that are named, or the one that each run chooses. */
 static bool count_devices(const struct options *options, size_t *count, struct fault *fault)
 {
@@ -113,6 +106,7 @@ static bool count_devices(const struct options *options, size_t *count, struct f
 static bool batch_open(struct batch *batch, const struct options *options, const struct outputs *outputs,
                        struct report_file *report, struct fault *fault)
 {
+    uint64_t memory = options->plan.memory > 0 ? options->plan.memory : memory_limits_spare();
     size_t devices;
 
     *batch = (struct batch){.count = options->input_count,
@@ -126,7 +120,7 @@ static bool batch_open(struct batch *batch, const struct options *options, const
         mem_free(batch->entries);
         return false;
     }
-    budget_open(&batch->budget, memory_for_all(options), devices);
+    budget_open(&batch->budget, memory > 0 ? memory : UINT64_MAX, devices);
     pthread_mutex_init(&batch->mutex, NULL);
     for (size_t i = 0; i < batch->count; i++) {
         struct run_one *run = &batch->entries[i].run;
@@ -277,21 +271,17 @@ static enum status run_together(const struct options *options, const struct outp
 
 /* ---- all of them ---- */
 
-static bool check_inputs(const struct options *options, struct fault *fault)
+/* Only rank 0 looks at the files of inputs and outputs. */
+static bool check(const struct options *options, const struct outputs *outputs, struct fault *fault)
 {
+    if (!peers_lead(options->peers))
+        return true;
     for (size_t i = 0; i < options->input_count; i++) {
         if (path_is_standard(options->inputs[i]) && isatty(STDIN_FILENO))
             return fault_raise(fault, STATUS_USAGE,
                                "standard input is a terminal: name a file, or pipe one in");
     }
-    return true;
-}
-
-/* Only rank 0 looks at the files of inputs and outputs. */
-static bool check(const struct options *options, const struct outputs *outputs, struct fault *fault)
-{
-    return !peers_lead(options->peers) ||
-           (check_inputs(options, fault) && outputs_check(outputs, options, fault));
+    return outputs_check(outputs, options, fault);
 }
 
 /* Why it cannot be read is told by its run, and standard input is left where it was. Of several ranks, only

@@ -71,24 +71,18 @@ static bool case_of_input(const struct options *options, struct bench_request *r
     return true;
 }
 
-/* A bench has no output: only the plot is written. */
-static bool open_plot(const struct options *options, struct plot *plot, struct fault *fault)
-{
-    char nowhere[] = "/dev/null", *output = nowhere;
-
-    return outputs_check_extras(options, &output, fault) && plot_open(plot, options->plot, fault);
-}
-
 static bool bench_and_plot(const struct options *options, struct bench_request *request, struct fault *fault)
 {
+    char nowhere[] = "/dev/null", *output = nowhere; /* a bench has no other output */
     struct plot plot = {.file = NULL};
     bool done;
 
     if (options->plot == NULL)
         return bench_run(stdout, request, fault);
     request->plot = &plot;
-    done = open_plot(options, &plot, fault) && bench_run(stdout, request, fault) &&
-           plot_finish(&plot, fault) && file_set_commit_one(plot.file, fault);
+    done = outputs_check_extras(options, &output, fault) && plot_open(&plot, options->plot, fault) &&
+           bench_run(stdout, request, fault) && plot_finish(&plot, fault) &&
+           file_set_commit_one(plot.file, fault);
     plot_close(&plot);
     return done;
 }

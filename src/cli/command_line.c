@@ -342,13 +342,6 @@ static bool settle_stages(struct parsing *parsing)
                          parsing->fault);
 }
 
-/* What is printed by the lists of the program alone. */
-static bool needs_no_stages(enum action action)
-{
-    return action == ACTION_HELP || action == ACTION_VERSION || action == ACTION_LIST ||
-           action == ACTION_COMPLETIONS;
-}
-
 bool command_line_parse(int argc, char **argv, enum program program, struct options *options,
                         struct fault *fault)
 {
@@ -359,6 +352,10 @@ bool command_line_parse(int argc, char **argv, enum program program, struct opti
     parsing.defaults.flux_channels =
         program == PROGRAM_IMGHEAT ? FLUX_CHANNELS_JOINT : FLUX_CHANNELS_SEPARATE;
     parsing.wish = &options->plan.wish;
-    return take_words(&parsing, argc, argv) &&
-           (needs_no_stages(options->action) || (settle_stages(&parsing) && options_check(options, fault)));
+    if (!take_words(&parsing, argc, argv))
+        return false;
+    /* Help, version, lists and completions ask for nothing that could be wrong together. */
+    return (options->action != ACTION_RUN && options->action != ACTION_EXPLAIN &&
+            options->action != ACTION_BENCH) ||
+           (settle_stages(&parsing) && options_check(options, fault));
 }

@@ -10,16 +10,6 @@
 /* Tees that are all named. */
 #define FEW_TEES 4
 
-static const char *endian_name(enum endian endian)
-{
-    return endian == ENDIAN_LITTLE ? "little" : "big";
-}
-
-static const char *alpha_name(const struct encoding *encoding)
-{
-    return encoding->premultiply ? "premultiplied" : "separate";
-}
-
 static const char *transfer_name(const struct encoding *encoding)
 {
     switch (encoding->transfer) {
@@ -39,7 +29,7 @@ static void print_header(FILE *stream, const char *label, const char *name, cons
 
     fprintf(stream, "%s  %s: %s", label, diag_printable(name, line, sizeof line), sample_name(header->type));
     if (sample_size(header->type) > 1)
-        fprintf(stream, " %s-endian", endian_name(header->endian));
+        fprintf(stream, " %s-endian", header->endian == ENDIAN_LITTLE ? "little" : "big");
     fprintf(stream, "\n");
 }
 
@@ -379,12 +369,10 @@ static void print_options(FILE *stream, const struct ranks *ranks)
    level, for each piece in which it is computed. */
 static size_t computed_beside(const struct plan *plan, enum split_kind kind, size_t own)
 {
-    const struct schedule *schedule = &plan->schedule;
-    size_t beside = plan->beside;
+    size_t halo = plan->schedule.halo;
 
-    if (kind == SPLIT_SHARES)
-        return shares_pieces(own, schedule->halo) * (schedule->halo - schedule->halo / schedule->together);
-    return beside;
+    return kind == SPLIT_SHARES ? shares_pieces(own, halo) * (halo - halo / plan->schedule.together)
+                                : plan->beside;
 }
 
 /* Planes that are computed twice, and bytes that ranks exchange. */
@@ -447,7 +435,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     } else {
         fprintf(stream, "work      %s", work_name(job->work));
         if (job->field.alpha)
-            fprintf(stream, ", alpha %s", alpha_name(&job->field));
+            fprintf(stream, ", alpha %s", job->field.premultiply ? "premultiplied" : "separate");
         if (transfer_name(&job->decode) != NULL)
             fprintf(stream, ", %s", transfer_name(&job->decode));
         fprintf(stream, "\n");

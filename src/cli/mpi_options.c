@@ -128,18 +128,13 @@ bool mpi_options_check_words(struct peers *peers, int argc, char **argv, struct 
 
 /* ---- the options ---- */
 
-static bool is_relative(const char *path)
-{
-    return path[0] != '/';
-}
-
 static bool names_relative_files(const struct options *options)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (is_relative(options->inputs[i]))
+        if (options->inputs[i][0] != '/')
             return true;
     }
-    return options->output != NULL && is_relative(options->output);
+    return options->output != NULL && options->output[0] != '/';
 }
 
 /* Names that begin nowhere else mean files of the folder. */
@@ -174,11 +169,6 @@ static bool check_files(const struct options *options, struct fault *fault)
     return options->action == ACTION_EXPLAIN || !single || !path_is_standard(options->output) ||
            fault_raise(fault, STATUS_USAGE,
                        "standard output: all ranks write the output; name a file (--output FILE)");
-}
-
-static bool is_run(const struct options *options)
-{
-    return options->action == ACTION_RUN || options->action == ACTION_EXPLAIN;
 }
 
 /* Launchers may bind ranks to fewer processors than there are. */
@@ -232,7 +222,7 @@ bool mpi_options_take(struct peers *peers, struct options *options, struct fault
     if (options->action == ACTION_BENCH)
         return fault_raise(fault, STATUS_USAGE, "--bench and --tune measure one process; run %s",
                            program_name(options->program));
-    if (!is_run(options))
+    if (options->action != ACTION_RUN && options->action != ACTION_EXPLAIN)
         return true;
     if (!check_files(options, fault) || !compare_folders(peers, options, fault))
         return false;

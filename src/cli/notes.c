@@ -73,16 +73,6 @@ static const struct stage *last_stage(const struct job *job)
     return &job->stages[job->stage_count - 1];
 }
 
-/* A run that nobody looks at before its end ends nowhere sooner. */
-static void note_late_look(const char *input, const struct job *job)
-{
-    const struct stage *last = last_stage(job);
-
-    if (last->until > 0.0 && last->steps > 1 && checks_count(&last->checks) == 1)
-        diag_note("%s: --until: only the last of %llu steps is checked; --check-every checks sooner", input,
-                  (unsigned long long)last->steps);
-}
-
 /* ---- options that change nothing ---- */
 
 /* An option of a stage, and what makes it of no use: to one stage, whose name comes first, and to all. */
@@ -191,6 +181,7 @@ void notes_beforehand(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct source *source = &pipeline->source;
+    const struct stage *last = last_stage(&pipeline->job);
     const char *input = phrase_input(request->input);
 
     note_ranks(input, &pipeline->ranks);
@@ -207,7 +198,9 @@ void notes_beforehand(const struct pipeline *pipeline)
         note_name(pipeline, request->tee_pattern);
     for (size_t i = 0; request->tee_pattern == NULL && i < request->tee_count; i++)
         note_name(pipeline, request->tees[i].path);
-    note_late_look(input, &pipeline->job);
+    if (last->until > 0.0 && last->steps > 1 && checks_count(&last->checks) == 1)
+        diag_note("%s: --until: only the last of %llu steps is checked; --check-every checks sooner", input,
+                  (unsigned long long)last->steps);
     note_vain_channel_options(input, pipeline);
 }
 

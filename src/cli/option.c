@@ -321,14 +321,6 @@ static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
            (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
 }
 
-/* "32,8" as read_pair takes it. */
-static const char *meant_pair(const char *value, char *meant, size_t size)
-{
-    uint64_t first, second;
-
-    return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
-}
-
 /* Take two counts, or one; then the second is 0. The form is what a refusal names as expected. */
 static bool option_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
                         unsigned *second)
@@ -338,7 +330,9 @@ static bool option_pair(struct parsing *parsing, const char *value, const char *
 
     if (!read_pair(value, &counts[0], &counts[1])) {
         snprintf(expected, sizeof expected, "%s, whole numbers from 1 to " TEXT(MOST_TILE), form);
-        return option_refuse_for(parsing, value, expected, meant_pair(value, meant, sizeof meant));
+        suggest_separator(value, 'x', meant, sizeof meant); /* "32,8" is meant as 32x8 */
+        return option_refuse_for(parsing, value, expected,
+                                 read_pair(meant, &counts[0], &counts[1]) ? meant : NULL);
     }
     *first = (unsigned)counts[0];
     *second = (unsigned)counts[1];

@@ -135,12 +135,6 @@ static char *coming_name(const char *path)
     return folder == NULL ? NULL : strdup(name);
 }
 
-/* Whether a name is that of a stack of pictures: a picture alone has it as it is. */
-static bool names_stack(const struct options *options, const char *path)
-{
-    return options->program == PROGRAM_VOXFILT && pattern_is_png(path);
-}
-
 /* "-" is the file behind a descriptor. */
 static void locate(struct entry *entry, int descriptor)
 {
@@ -167,7 +161,8 @@ static bool add(struct path_set *set, struct entry entry, const char *path, stru
     entry.path = mem_text(path, fault);
     if (entry.path == NULL)
         return false;
-    entry.stack = names_stack(set->options, path);
+    /* A picture alone has such a name as it is. */
+    entry.stack = set->options->program == PROGRAM_VOXFILT && pattern_is_png(path);
     locate(&entry, entry.role == OUTPUT || entry.role == TEE ? STDOUT_FILENO : STDIN_FILENO);
     set->entries[set->count++] = entry;
     return true;

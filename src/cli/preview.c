@@ -249,21 +249,18 @@ static double bar_length(const struct drawing *drawing, const struct section *se
     return length < spacing ? spacing : length;
 }
 
-static bool has_spacing(const struct grid *grid)
-{
-    return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || (grid->axes == 3 && grid->spacing[2] != 1.0);
-}
-
 /* Patients whose header tells no unit are taken to be in millimetres, as ITK does. */
 static const char *unit_of_length(const struct drawing *drawing, double length)
 {
     const struct header *header = drawing->header;
     const char *symbol = header->for_print ? NULL : unit_symbol(header->millimetres);
-    bool one = length == 1.0;
+    const double *h = drawing->grid->spacing;
+    bool spaced = h[0] != 1.0 || h[1] != 1.0 || (drawing->grid->axes == 3 && h[2] != 1.0),
+         one = length == 1.0;
 
     return symbol != NULL                   ? symbol
            : header->orientation[0] != '\0' ? unit_symbol(1.0)
-           : has_spacing(drawing->grid)     ? (one ? "unit" : "units")
+           : spaced                         ? (one ? "unit" : "units")
                                             : (one ? "sample" : "samples");
 }
 

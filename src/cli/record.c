@@ -27,17 +27,11 @@ double record_mean(const struct tally *tally)
     return without_sign(tally->anchor + tally->sum / (double)tally->count);
 }
 
-/* By all processes that make the run. */
-static size_t computed_planes(const struct plan *plan)
-{
-    bool divided = plan->job->members > 1 && !plan->schedule.whole;
-
-    return divided ? plan->job->planes.count : plan->window.count;
-}
-
 double record_rate(const struct plan *plan, const struct run_summary *summary)
 {
     const struct job *job = plan->job;
+    bool divided = job->members > 1 && !plan->schedule.whole;
+    size_t planes = divided ? job->planes.count : plan->window.count; /* of all processes that make the run */
     double steps = (double)summary->steps;
 
     for (size_t i = 0; i < job->stage_count; i++)
@@ -45,8 +39,8 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
                      ? (double)job->stages[i].steps
                      : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)(job->in.volumes * computed_planes(plan) * grid_plane_samples(&job->in.grid)) *
-                     steps / summary->compute
+               ? (double)(job->in.volumes * planes * grid_plane_samples(&job->in.grid)) * steps /
+                     summary->compute
                : NAN;
 }
 

@@ -43,15 +43,6 @@ static void print_tallies(FILE *stream, const char *end, const struct header *he
     }
 }
 
-static void print_failure(FILE *stream, const struct pipeline_request *request, const struct fault *fault)
-{
-    char line[DIAG_TEXT];
-
-    phrase_ends(stream, request->input, request->output);
-    fprintf(stream, ": failed with status %d: %s\n", (int)fault->status,
-            diag_printable(fault->text, line, sizeof line));
-}
-
 static void print_routines(FILE *stream, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
@@ -174,12 +165,17 @@ void report_run(FILE *stream, const struct options *options, const struct pipeli
 void report_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                     const struct fault *fault)
 {
+    char line[DIAG_TEXT];
+
     if (stream == NULL)
         return;
-    if (options->report == REPORT_JSON)
+    if (options->report == REPORT_JSON) {
         report_json_failure(stream, options, request, fault);
-    else
-        print_failure(stream, request, fault);
+        return;
+    }
+    phrase_ends(stream, request->input, request->output);
+    fprintf(stream, ": failed with status %d: %s\n", (int)fault->status,
+            diag_printable(fault->text, line, sizeof line));
 }
 
 /* ---- lines that are kept ---- */
@@ -245,18 +241,12 @@ void report_file_begin_part(const struct report_file *report, struct lines *part
         *part = (struct lines){.stream = NULL};
 }
 
-static bool write_part(struct report_file *report, const struct lines *part)
-{
-    if (part->torn)
-        return fault_raise(&report->fault, STATUS_LIMIT, "there is no memory for it");
-    return file_out_write(report->file, part->text, part->size, &report->fault);
-}
-
 void report_file_add(struct report_file *report, struct lines *part)
 {
     lines_end(part);
     if (report->file != NULL && !report->lost && !report->joined)
-        report->lost = !write_part(report, part);
+        report->lost = part->torn ? !fault_raise(&report->fault, STATUS_LIMIT, "there is no memory for it")
+                                  : !file_out_write(report->file, part->text, part->size, &report->fault);
     lines_free(part);
 }
 

@@ -415,13 +415,6 @@ bool filter_uses_spacing(const struct filter_call *call)
     return call->filter->unit == UNIT_SPACING || call->in_spacing;
 }
 
-static void flip_body(struct filter_body *body)
-{
-    stencil_flip(&body->taps);
-    for (unsigned axis = 0; axis < 3; axis++)
-        stencil_flip(&body->along[axis]);
-}
-
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
                   struct filter_body *body, struct fault *fault)
 {
@@ -441,8 +434,11 @@ bool filter_build(const struct filter_call *call, const struct grid *grid, bool 
          */
         return fault->status == STATUS_USAGE ? fault_prefix(fault, "--filter") : false;
     }
-    if (flip)
-        flip_body(body);
+    if (flip) {
+        stencil_flip(&body->taps);
+        for (unsigned axis = 0; axis < 3; axis++)
+            stencil_flip(&body->along[axis]);
+    }
     return true;
 }
 

@@ -39,25 +39,19 @@ static double rate_sum(const struct heat *heat)
     return (heat->rate[0] + heat->rate[1]) + heat->rate[2];
 }
 
-static bool is_stable(double alpha_dt, const struct grid *grid)
-{
-    struct heat heat = {.alpha = 1.0, .dt = alpha_dt};
-
-    set_rates(&heat, grid);
-    return rate_sum(&heat) <= STABLE_RATE;
-}
-
 /* The largest number of six digits that is stable as alpha·dt: what a user may give as it is printed. */
 static double largest_stable(const struct grid *grid)
 {
-    double curvature[3], shown;
+    struct heat heat = {.alpha = 1.0};
+    double curvature[3];
     char text[32];
 
     for (double limit = STABLE_RATE / grid_curvatures(grid, curvature);; limit *= 1.0 - 1e-6) {
         snprintf(text, sizeof text, "%.6g", limit);
-        shown = strtod(text, NULL);
-        if (is_stable(shown, grid))
-            return shown;
+        heat.dt = strtod(text, NULL);
+        set_rates(&heat, grid);
+        if (rate_sum(&heat) <= STABLE_RATE)
+            return heat.dt;
     }
 }
 

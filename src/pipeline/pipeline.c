@@ -98,18 +98,14 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
     return pipeline->first != NULL;
 }
 
-/* A folder that is meant as raw samples is no file at all. */
-static bool check_kind(const struct pipeline_request *request, struct fault *fault)
-{
-    return request->source.has_dims || request->format == &format_raw ||
-           foreign_type_check_folder(request->input, fault);
-}
-
 static bool open_file(struct pipeline *pipeline, struct fault *fault)
 {
-    return check_kind(pipeline->request, fault) && name_first(pipeline, fault) &&
-           file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : pipeline->request->input,
-                        fault);
+    const struct pipeline_request *request = pipeline->request;
+    bool raw = request->source.has_dims || request->format == &format_raw;
+
+    /* A folder that is meant as raw samples is no file at all. */
+    return (raw || foreign_type_check_folder(request->input, fault)) && name_first(pipeline, fault) &&
+           file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : request->input, fault);
 }
 
 static bool open_input(struct pipeline *pipeline, struct fault *fault)
@@ -455,13 +451,6 @@ static bool open_targets(struct pipeline *pipeline, struct fault *fault)
     return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.split, fault);
 }
 
-static void list_tees(const struct pipeline *pipeline, struct tee *tees)
-{
-    for (size_t i = 0; i < pipeline->request->tee_count; i++)
-        tees[i] = (struct tee){.step = pipeline->request->tees[i].step,
-                               .sink = target_sink(&pipeline->targets.list[i + 1])};
-}
-
 /* Each volume of a series is a run of its own, into the same sink. */
 static bool run_volumes(struct pipeline *pipeline, struct run_request *request, struct sink *sink,
                         struct fault *fault)
@@ -491,11 +480,6 @@ static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
     }
 }
 
-static bool is_device_fault(const struct fault *fault)
-{
-    return fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT;
-}
-
 /* Run into the targets, which are open, and finish them. */
 static bool run_own(struct pipeline *pipeline, struct fault *fault)
 {
@@ -506,7 +490,9 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
     bool done = peers_agree(team, tees != NULL, fault);
 
     if (done) {
-        list_tees(pipeline, tees);
+        for (size_t i = 0; i < pipeline->request->tee_count; i++)
+            tees[i] = (struct tee){.step = pipeline->request->tees[i].step,
+                                   .sink = target_sink(&targets->list[i + 1])};
         request.peers = team;
         request.tees = tees;
         request.tee_count = pipeline->request->tee_count;
@@ -518,22 +504,16 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-static bool add_other_files(const struct pipeline *pipeline, struct file_set *set, struct fault *fault)
-{
-    const struct pipeline_request *request = pipeline->request;
-
-    return request->add_files == NULL || request->add_files(request->listener, pipeline, set, fault);
-}
-
 /* If others cannot be written, the outputs are complete all the same. */
 static bool name_files(struct pipeline *pipeline, struct fault *fault)
 {
+    const struct pipeline_request *request = pipeline->request;
     struct file_set set = {.count = 0};
     bool others, named;
 
     pipeline->written = true;
     pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
-    others = add_other_files(pipeline, &set, fault);
+    others = request->add_files == NULL || request->add_files(request->listener, pipeline, &set, fault);
     named = targets_add_files(&pipeline->targets, &set, fault) && file_set_commit(&set, fault);
     file_set_free(&set);
     return others && named;
@@ -581,7 +561,8 @@ bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
     bool done = run_all(pipeline, fault);
 
     pipeline->may_retreat = !done && !pipeline->written && pipeline->plan.selection.replaceable &&
-                            !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
+                            !ranks_are_several(&pipeline->ranks) &&
+                            (fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT) &&
                             targets_unseen(&pipeline->targets);
     targets_close(&pipeline->targets);
     budget_return(budget, bytes);

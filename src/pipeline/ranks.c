@@ -202,19 +202,12 @@ static void name_link(const struct ranks *ranks, char *name, size_t size)
     snprintf(name, size, "link of %zu ranks, %zu on %s", place->count, place->locals, place->node);
 }
 
-/* If it cannot be kept, the next run measures again. */
-static void keep_link(const struct ranks *ranks, const char *name)
-{
-    struct fault unheard;
-
-    if (peers_lead(ranks->all))
-        (void)wisdom_keep_link(name, &ranks->link, &unheard);
-}
-
 /* Rank 0 decides whether the time that is at stake is worth it. */
 static bool measure_link(struct ranks *ranks, const char *name, double stakes, bool *measured,
                          struct fault *fault)
 {
+    struct fault unheard; /* if the rate cannot be kept, the next run measures again */
+
     *measured = stakes > LINK_SECONDS / MEASURING_SHARE;
     if (!peers_broadcast(ranks->all, measured, sizeof *measured, fault))
         return false;
@@ -223,7 +216,8 @@ static bool measure_link(struct ranks *ranks, const char *name, double stakes, b
     ranks->link_source = "measured";
     if (!link_measure(ranks->all, &ranks->link, fault))
         return false;
-    keep_link(ranks, name);
+    if (peers_lead(ranks->all))
+        (void)wisdom_keep_link(name, &ranks->link, &unheard);
     return true;
 }
 

@@ -100,14 +100,6 @@ static uint64_t bytes_of(const struct joint_spool *spool)
     return begin_of(spool, spool->split->members);
 }
 
-static bool create(struct joint_spool *spool, const char *name, struct joint_file *offer, struct fault *fault)
-{
-    if (file_out_open(&spool->file, name, fault))
-        return offer_file(offer, spool->file, 0, bytes_of(spool), fault);
-    spool->file = NULL;
-    return false;
-}
-
 static bool spool_open(struct joint_spool *spool, const struct job *job, const struct split *split,
                        size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                        struct fault *fault)
@@ -116,8 +108,12 @@ static bool spool_open(struct joint_spool *spool, const struct job *job, const s
     bool done = true;
 
     *spool = (struct joint_spool){.job = job, .split = split, .outputs = outputs};
-    if (peers_lead(peers))
-        done = create(spool, file_out_name(first), &offer, fault);
+    if (peers_lead(peers)) {
+        done = file_out_open(&spool->file, file_out_name(first), fault);
+        if (!done)
+            spool->file = NULL;
+        done = done && offer_file(&offer, spool->file, 0, bytes_of(spool), fault);
+    }
     return join_file(&offer, peers, done, path, &spool->joined, fault);
 }
 
@@ -133,11 +129,6 @@ struct sink joint_spool_sink(const struct joint_spool *spool, size_t output)
     return sink_joint(&job->written, (struct sink_place){.file = file_of(spool),
                                                          .begin = place_of(spool, job->member, output),
                                                          .apart = true});
-}
-
-static struct preallocate_file spool_room(const struct joint_spool *spool)
-{
-    return (struct preallocate_file){spool->file, bytes_of(spool)};
 }
 
 /* ---- samples out of it ---- */
@@ -319,7 +310,7 @@ static size_t list_rooms(const struct targets *targets, struct preallocate_file 
         count += rooms[count].file != NULL;
     }
     if (targets->spool.file != NULL)
-        rooms[count++] = spool_room(&targets->spool);
+        rooms[count++] = (struct preallocate_file){targets->spool.file, bytes_of(&targets->spool)};
     return count;
 }
 
