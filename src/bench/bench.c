@@ -1,4 +1,10 @@
-/* The bench: every rung of a device on one stage, compared with the CPU's bytes and then timed. */
+/* The bench: every rung of a device on one stage, compared with the CPU's bytes and then timed.
+
+   Each operation of a stage has a table. Its rows are the rungs of the device's ladder in order: each as a
+   plan would form it, then with the tiles, coarsenings and numbers of steps that the command line leaves
+   open. A rung that does not apply says why. Below the table is the fastest row; with several devices named,
+   that kernel is measured on two of them, three, and so on. --tune keeps the fastest as wisdom, which later
+   plans read. If the device has several ways to add, they get a table of their own behind the last stage. */
 #include "bench.h"
 
 #include "base/mem.h"
@@ -131,7 +137,7 @@ static bool bench_rung(struct bench_case *bench, const struct rung *rung)
     return sweep_depths(bench, &wish, form.steps);
 }
 
-/* Keep what was fastest for plans to come, and how fast it was on so many devices. */
+/* Keep the fastest form, and its speed on this number of devices, for later plans. */
 static bool keep_best(struct bench_case *bench, double seconds, size_t devices)
 {
     const struct rung_wish *wish = &bench->best.wish;

@@ -18,13 +18,13 @@
 
 struct plot;
 
-/* What the command line asks for. */
+/* A bench as the command line asks for it. */
 struct bench_request {
     const struct stage_request *stages; /* each is a table of its own */
     size_t stage_count;
     bool force;
     struct grid grid;
-    struct encoding encoding; /* of the samples, with the channels of the grid: what they are to each other */
+    struct encoding encoding; /* says what the channels of the grid are to each other */
     enum work_type work;
     struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
     bool pictures;            /* rates are told in pixels */
@@ -93,7 +93,8 @@ double bench_case_rate(const struct bench_case *bench, double seconds);
 double bench_case_cells(const struct bench_case *bench);
 struct range bench_case_planes(const struct bench_case *bench);
 
-/* Noise into a field, the same on every stand; and into some planes of it, which the field numbers higher. */
+/* Fill a field with noise, which is the same on every stand; or some planes of it, which the field numbers
+ * higher. */
 bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field);
 bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand, size_t field,
                             struct range planes, size_t higher);

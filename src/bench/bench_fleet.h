@@ -16,7 +16,7 @@ struct bench_share {
     double handing;      /* seconds that the copies took */
 };
 
-/* A kernel on so many of them. */
+/* A kernel on several devices. */
 struct bench_fleet_row {
     size_t count;
     struct form form;
@@ -25,8 +25,8 @@ struct bench_fleet_row {
     struct bench_share shares[DEVICES_MOST];
 };
 
-/* The fastest kernel of the table at hand on the first so many devices of the bench. `fits` tells whether
-   their shares are large enough for it; if they are not, nothing was measured. */
+/* Measure the fastest kernel of the current table on the first `count` devices of the bench. If their shares
+   are too small for it, `fits` is false and nothing was measured. */
 bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fleet_row *row, bool *fits);
 
 #endif

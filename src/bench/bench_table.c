@@ -1,4 +1,8 @@
-/* The table that a bench prints, as text or as JSON, and its rows as bars of a plot. */
+/* The table that a bench prints, as text or as JSON, and its rows as bars of a plot.
+
+   Rows are printed as they are measured. Each compares its rate with two limits of the device: a copy, which
+   reads and writes each sample once, and the multiply-adds that it could do. A pass of several steps moves
+   fewer bytes a step than a copy does, and so may exceed it. */
 #include "bench_table.h"
 
 #include "base/json.h"
@@ -28,7 +32,7 @@ static double share_of_multiply_adds(const struct bench_case *bench, const struc
     return bench_case_cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
 }
 
-/* What rates count in: pixels of pictures, cells of volumes. */
+/* The unit of rates: pixels of pictures, cells of volumes. */
 struct unit {
     double count;
     const char *name;

@@ -1,4 +1,8 @@
-/* Plots: rates as bars and the changes of --until as a curve, in an SVG file. */
+/* Plots: rates as bars and the changes of --until as a curve, in an SVG file.
+
+   Elements are printed into memory as they are drawn, and the extents of the picture grow with them: only
+   when all is drawn the head of the file, which states the extents, can be written. Letters are taken to be
+   of one width, so that text can be placed without a font. */
 #include "plot.h"
 
 #include "base/mem.h"

@@ -13,7 +13,7 @@
 
 struct plot_bar {
     char label[64];
-    char missing[32]; /* what stands there instead of a value; empty: nothing */
+    char missing[32]; /* printed instead of a value; empty: there is a value */
     double value;
     bool chosen; /* it differs from the others */
 };

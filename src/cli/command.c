@@ -1,4 +1,10 @@
-/* The commands themselves: from argv to an exit status. */
+/* The commands themselves: from argv to an exit status.
+
+   Both commands are one binary, which tells by its name, or by --program, which of them it is. Then it parses
+   the command line and does one thing: it runs or explains all inputs (batch.c), or measures kernels
+   (src/bench), or prints something of itself (about.c). Whatever fails ends in one line and a status. With
+   MPI every rank does the same, in step: after each part that may fail on one of them all agree, and only
+   rank 0 prints. */
 #include "command.h"
 
 #include "base/fd_io.h"
@@ -34,7 +40,7 @@ static enum status close_stdout(void)
     return diag_error(&fault);
 }
 
-/* Extents to measure on where nothing gives any: larger than any cache of the device. */
+/* Without an input, measure on extents that are given, or that are larger than any cache of the device. */
 static bool default_case(const struct options *options, struct bench_request *request, struct fault *fault)
 {
     struct devices devices;
@@ -55,7 +61,7 @@ static bool default_case(const struct options *options, struct bench_request *re
     return true;
 }
 
-/* The fields that a job for the input would have. */
+/* With an input, measure on fields as a job for it would have them. */
 static bool case_of_input(const struct options *options, struct bench_request *request, struct fault *fault)
 {
     const struct pipeline_request first = run_one_request(options, options->inputs[0], "-");

@@ -10,7 +10,7 @@
 #include <getopt.h>
 #include <string.h>
 
-/* What getopt_long returns for the long form of a row is LONG_CODE and the row's index. */
+/* getopt_long returns LONG_CODE plus the row's index for the long form of a row. */
 #define LONG_CODE 256
 
 /* The options of one program as getopt wants them. */
@@ -22,7 +22,7 @@ struct words {
     struct option longs[OPTIONS + 1];
 };
 
-/* What other programs call them. */
+/* Names of options in other programs, and ours. */
 static const struct alias aliases[] = {
     {"benchmark", "--bench"},   {"border", "--edge"},  {"boundary", "--edge"},      {"byteorder", "--endian"},
     {"compression", "--level"}, {"cube", "-n"},        {"dimensions", "-d"},        {"dims", "-d"},
@@ -97,7 +97,7 @@ static size_t list_beginnings(const struct words *words, const char *word, size_
     return count;
 }
 
-/* As the user would write it. */
+/* The option that was probably meant, with its dashes; NULL if none is near. */
 static const char *nearest_option(const struct words *words, const char *word, size_t length, char *text,
                                   size_t size)
 {
@@ -271,7 +271,7 @@ static bool store(struct parsing *parsing, const char *value)
     return false;
 }
 
-/* Of two files, extents or regions one would be left out in silence. */
+/* Given twice, a file, extents or a region would be left out in silence. */
 static bool take_value(struct parsing *parsing, const char *value)
 {
     const struct option_row *row = parsing->row;

@@ -1,4 +1,9 @@
-/* Explaining: the plan of a run, in words. */
+/* Explaining: the plan of a run, in words, for --explain.
+
+   It goes the way of the samples: the input, the grid and the output; ranks and devices, and why these; the
+   stages, each with its operations, the rung that computes each, and why not another; the passes over the
+   data, and the memory that they take; what else was tried to fit into the memory; and at last the predicted
+   time. report_json.c prints the same plan for programs. */
 #include "explain.h"
 
 #include "base/number.h"
@@ -7,7 +12,7 @@
 
 #include <string.h>
 
-/* Tees that are all named. */
+/* Up to this many tees are all named. */
 #define FEW_TEES 4
 
 static const char *transfer_name(const struct encoding *encoding)
@@ -182,7 +187,7 @@ static void print_memory(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, "\n");
 }
 
-/* A plane as whoever looks at the data calls it. */
+/* A user calls the planes of a picture rows. */
 static const char *plane_name(const struct grid *grid)
 {
     return grid->axes == 3 ? "plane" : "row";

@@ -1,4 +1,8 @@
-/* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all. */
+/* Options of a command that several MPI ranks run together.
+
+   Ranks may be started with different builds, words or working directories; each is compared with rank 0
+   before anything is read, because ranks that do not do the same wait for each other for ever. From then on
+   rank 0 alone prints. Each rank takes its share of the processors and of the memory of its node. */
 #include "mpi_options.h"
 
 #include "base/checksum.h"
@@ -101,7 +105,7 @@ static bool compare_words(const struct text *own, const struct text *first, stru
                        quote(own, at, here, sizeof here), quote(first, at, there, sizeof there));
 }
 
-/* Send the words of rank 0 to all. */
+/* All get the words of rank 0. */
 static bool hear(struct peers *peers, const struct text *own, struct text *first, struct fault *fault)
 {
     first->size = own->size;
@@ -137,7 +141,7 @@ static bool names_relative_files(const struct options *options)
     return options->output != NULL && options->output[0] != '/';
 }
 
-/* Names that begin nowhere else mean files of the folder. */
+/* Relative names mean other files in another folder. */
 static bool compare_folders(struct peers *peers, const struct options *options, struct fault *fault)
 {
     char own[PATH_MAX] = "", first[PATH_MAX];

@@ -1,5 +1,5 @@
-/* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all.
-   Alone, all of it is nothing. */
+/* Options of a command that several MPI ranks run together. With one process every call succeeds and does
+   nothing. */
 #ifndef MPI_OPTIONS_H
 #define MPI_OPTIONS_H
 

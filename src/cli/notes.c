@@ -1,4 +1,9 @@
-/* Notes: what people are told of a pipeline besides its outcome. */
+/* Notes: one line on standard error for each thing that a user may not expect of a run that goes well.
+
+   Before a run these are assumptions about the input, options that change nothing, names that promise another
+   format, ranks that stay idle. After it they are samples that were cut off or became NaN, steps of --until
+   that were not enough, and fields of the input that the output does not hold. Notes begin with the file that
+   they are about; --quiet drops them all. */
 #include "notes.h"
 
 #include "plan/lower.h"
@@ -126,7 +131,7 @@ static bool filters_alpha(const struct job *job)
     return false;
 }
 
-/* What depends on the channels of the input. */
+/* Options that change nothing, depending on the channels of the input. */
 static void note_vain_channel_options(const char *input, const struct pipeline *pipeline)
 {
     const struct job *job = &pipeline->job;
@@ -284,7 +289,7 @@ static bool tell_range(const struct record_loss *loss, const struct job *job,
     return job->encode.ranged;
 }
 
-/* What may be lost, and how a report calls it. */
+/* Kinds of losses, with the words for each, and how a report calls it. */
 static const struct {
     const char *label;
     bool (*tell)(const struct record_loss *loss, char *text, size_t size);
@@ -328,7 +333,7 @@ static void note_unreached(const char *output, const struct stage *last, double 
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
-/* A tee is an output, and has the notes of one. Of hundreds of pictures the losses are told together. */
+/* A tee is an output, and has the notes of one. Frames may be hundreds: one note has the losses of all. */
 static void note_tees(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -382,7 +387,7 @@ void notes_left_out(const struct pipeline *pipeline)
         const struct pipeline_tee *tee = &request->tees[i];
         const struct header written = job_written_after(&pipeline->job, tee->step);
         const struct record_left_out of_tee = record_left_out(pipeline, tee->path, &written);
-        /* Nobody needs to be told the same twice. */
+        /* The note on the output says the same already. */
         if (of_tee.text[0] != '\0' && strcmp(of_tee.text, left_out.text) != 0)
             diag_note("%s: left out: %s", phrase_output(tee->path), of_tee.text);
     }

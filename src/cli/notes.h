@@ -1,4 +1,4 @@
-/* Notes: what people are told of a pipeline besides its outcome. */
+/* Notes: one line on standard error for each thing that a user may not expect of a run that goes well. */
 #ifndef NOTES_H
 #define NOTES_H
 

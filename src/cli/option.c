@@ -38,7 +38,7 @@ static const struct keyword alpha_mode_keywords[] = {
     {NULL, NULL, NULL},
 };
 
-/* What there may be of a device; the plan knows what there is. */
+/* Names that a device may have; the plan knows which devices there are. */
 static const struct keyword device_keywords[] = {
     {"auto", "", ""},
     {"cpu", "", ""},
@@ -239,7 +239,7 @@ bool option_spacing(struct parsing *parsing, const char *value)
     return true;
 }
 
-/* Of two regions one would be left out in silence. */
+/* A second region would be left out in silence. */
 bool option_region(struct parsing *parsing, const char *value)
 {
     struct region_request *region = &parsing->options->job.region, before = *region;

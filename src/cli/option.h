@@ -33,8 +33,8 @@ enum option_kind {
 
 struct parsing;
 
-/* What a row calls for a value, which is NULL where it was left out. Its fault has the reason alone: the name
-   of the option is put before it where it is called. */
+/* Take a value, which is NULL if it was left out. A refusal has the reason alone; the caller puts the name of
+   the option before it. */
 typedef bool option_function(struct parsing *parsing, const char *value);
 
 /* See options.def for what the kinds and places mean. */
@@ -46,26 +46,26 @@ struct option_row {
     const char *help;
 
     enum option_kind kind;
-    uint64_t least, most; /* of a count */
-    double bound;         /* of a number, */
-    bool beyond;          /* which is above it, not the bound itself */
+    uint64_t least, most; /* limits of a count */
+    double bound;         /* the least number, */
+    bool beyond;          /* which must itself be exceeded */
     const struct keyword *keywords;
     int action;
     option_function *call;
     bool (*parse_region)(const char *value, struct region_request *region, struct fault *fault);
     bool once; /* given twice, it is refused */
 
-    size_t at, size; /* of the member of struct options, or of struct stage_request */
-    size_t has_at;   /* of the member that says that it is given; 0: none */
-    unsigned stage;  /* of enum stage_option; 0: it is of no stage */
+    size_t at, size; /* the member of struct options or, if it has a stage, of struct stage_request */
+    size_t has_at;   /* the member that says that the option is given; 0: none */
+    unsigned stage;  /* a bit of enum stage_option; 0: it belongs to no stage */
 };
 
 extern const struct option_row option_table[OPTIONS];
 
-/* Whether the argument may be left out; else it stands behind "=". */
+/* Whether the argument may be left out. If it is given, it follows "=". */
 bool option_argument_is_optional(const struct option_row *row);
 
-/* What a value must be, as a refusal says it. Returns text. */
+/* The values that an option takes, in words, for a refusal: "a whole number above 0". Returns text. */
 const char *option_expected(const struct option_row *row, char *text, size_t size);
 
 struct parsing {

@@ -1,4 +1,8 @@
-/* Options: what a command line asks for, as plain requests, and what of it may not be asked at once. */
+/* Options: what a command line asks for, as plain requests, and which options exclude each other.
+
+   Values are checked one by one as they are parsed (command_line.c). Here they are checked together, before
+   any file is opened: an option that could do nothing beside the others is refused. Where that depends on the
+   input, notes.c says so later. */
 #include "options.h"
 
 #include "base/mem.h"
@@ -71,7 +75,7 @@ static bool check_extents(const struct options *options, struct fault *fault)
                        "-d: pictures have their own extents; it is for --bench and --tune without a file");
 }
 
-/* What says how to write, how much to hold or what to tell of a run. */
+/* A bench writes no samples and makes no run: refuse options that are about either. */
 static bool check_measuring(const struct options *options, struct fault *fault)
 {
     const struct {
@@ -103,7 +107,7 @@ static bool check_measuring(const struct options *options, struct fault *fault)
     return true;
 }
 
-/* Of several inputs each would want a file of its own. */
+/* These name one file, and several inputs would need one each. */
 static bool check_lone(const struct options *options, struct fault *fault)
 {
     const char *option = options->preview != NULL          ? "--preview"
@@ -117,7 +121,7 @@ static bool check_lone(const struct options *options, struct fault *fault)
                          options->input_count);
 }
 
-/* What there is to plot. */
+/* A plot shows the rates of a bench, or the changes of --until. */
 static bool check_plot(const struct options *options, struct fault *fault)
 {
     bool any =
@@ -141,7 +145,7 @@ static bool settle_frames(struct options *options, struct fault *fault)
     return true;
 }
 
-/* What is of all samples, or of a volume's file, is not of a region. A slice becomes a picture. */
+/* Some options need all samples, or a volume's file, and exclude a region. A slice becomes a picture. */
 static bool settle_region(struct options *options, struct fault *fault)
 {
     enum region_kind kind = options->job.region.kind;

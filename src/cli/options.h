@@ -1,4 +1,4 @@
-/* Options: what a command line asks for, as plain requests, and what of it may not be asked at once. */
+/* Options: what a command line asks for, as plain requests, and which options exclude each other. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -30,7 +30,7 @@ enum action {
     ACTION_VERSION
 };
 
-/* What the choices of some options stand for; those of others are in the headers of what they are about. */
+/* Choices of options that are about the command itself; others are where what they choose is defined. */
 enum notation { NOTATION_TEXT, NOTATION_JSON };
 enum shell { SHELL_BASH, SHELL_ZSH };
 
@@ -39,7 +39,7 @@ enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
 /* Files that are named by their number. */
 struct frames {
     const char *pattern; /* NULL: there are none */
-    uint64_t every;      /* so many steps of the last stage */
+    uint64_t every;      /* steps of the last stage from one to the next */
 };
 
 struct options {
@@ -72,8 +72,8 @@ struct options {
     struct peers *peers; /* NULL in a single process */
 };
 
-/* Of a command line of which no option is taken yet: what holds without any, and room for as many as it has
-   words. To be freed even where that fails. */
+/* Begin with the defaults, and with room for as many stages and tees as the command line has words. To be
+   freed, also after a failure. */
 bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
 

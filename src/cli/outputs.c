@@ -87,7 +87,7 @@ void outputs_free(struct outputs *outputs)
 /* Longer paths cannot be opened. */
 #define MOST_PATH 4096
 
-/* What a path is for; sets are in this order, with each input behind its output. */
+/* The use of a path; a set is in this order, with each input behind its output. */
 enum role { TAPS, OUTPUT, INPUT, EXTRA, TEE };
 
 /* Why a file may not be written to the place of an earlier path. */

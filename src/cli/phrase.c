@@ -1,4 +1,4 @@
-/* Phrases: what several texts say in the same words. */
+/* Phrases: lines, and parts of lines, that both --explain and --report print. */
 #include "phrase.h"
 
 #include "base/number.h"

@@ -1,4 +1,4 @@
-/* Phrases: what several texts say in the same words. */
+/* Phrases: lines, and parts of lines, that both --explain and --report print. */
 #ifndef PHRASE_H
 #define PHRASE_H
 

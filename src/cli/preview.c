@@ -30,7 +30,7 @@ enum column { BEFORE, AFTER, DIFFERENCE, COLUMNS };
 
 static const char *const headings[COLUMNS] = {"before", "after", "difference"};
 
-/* What is drawn from one end of a ramp of colours to the other. */
+/* The values at the ends of a ramp of colours. */
 struct window {
     double low, high;
     bool any, nans; /* a finite value, or a NaN, is among what is drawn */
@@ -89,7 +89,7 @@ static size_t collect(const struct sections *sections, enum column column, doubl
     return count;
 }
 
-/* Where so large a share of the values is not greater. */
+/* The value that this share of the sorted values does not exceed. */
 static double percentile(const double *values, size_t count, double share)
 {
     return values[(size_t)round(share * (double)(count - 1))];
@@ -323,7 +323,7 @@ static size_t draw_section(struct drawing *drawing, const struct section *sectio
     return top + CANVAS_LINE + GAP;
 }
 
-/* A ramp, and two lines of what it stands for. */
+/* A ramp of colours, with two lines of text. */
 static size_t draw_ramp(struct drawing *drawing, enum column column, const char *range, const char *choice,
                         size_t top)
 {

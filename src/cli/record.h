@@ -8,7 +8,7 @@
 #include "run/run.h"
 #include "pipeline/pipeline.h"
 
-/* What a run spends its time on, some of it at the same time. */
+/* A part of the time of a run. Parts overlap: planes are read and written while others are computed. */
 struct record_span {
     const char *name;
     double seconds; /* of all threads */
@@ -41,7 +41,7 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
 /* Samples in and out, as files hold them. */
 double record_file_bytes(const struct job *job);
 
-/* What a run has lost, of so many samples. */
+/* The samples that a run has lost in its output. */
 struct record_loss {
     uint64_t samples;
     bool of_planes;              /* which are those of whole planes, though only a part of each is written */

@@ -1,8 +1,9 @@
-/* Reports: what a command tells of a run once it is over, in text or JSON, and the file of --report.
+/* Reports: what a command prints of a run once it is over, in text or JSON, and the file of --report.
 
-   Runs may be under way at the same time. What each of them says is kept as lines, until all that comes
-   before it on the command line is printed: messages go to standard error, and reports into the file, which
-   is there whole or not at all. */
+   Several runs may go on at the same time. The messages and the report of each are kept as lines until those
+   of all earlier inputs are printed. Messages go to standard error. Reports go into the file, which is there
+   whole or not at all: with one input it gets its name together with the outputs, otherwise once all runs are
+   over. */
 #include "report.h"
 
 #include "base/number.h"

@@ -1,4 +1,4 @@
-/* Reports: what a command tells of a run once it is over, and the file of --report. */
+/* Reports: what a command prints of a run once it is over, and the file of --report. */
 #ifndef REPORT_H
 #define REPORT_H
 

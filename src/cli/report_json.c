@@ -1,4 +1,9 @@
-/* Plans and reports of runs as JSON. */
+/* Plans and reports of runs as JSON, each one object on a line.
+
+   A plan and a report of the same run have most members in common: the ends, the command line, the data, the
+   stages, the device and its kernels. A plan adds reasons, passes and memory; a report adds what was
+   measured, lost and counted. A run that failed has the first few members alone. The manual, voxfilt(7), has
+   the schema, and tests hold both to it. */
 #include "report.h"
 
 #include "base/json.h"
@@ -219,7 +224,7 @@ void report_json_plan(FILE *stream, const struct options *options, const struct 
 
 /* ---- reports ---- */
 
-/* Volumes are counted as those of the input. */
+/* The figures of each channel of each volume; volumes are numbered as in the input. */
 static void print_tallies(struct json *json, const char *name, const struct tally *tallies,
                           const struct header *header)
 {
@@ -273,7 +278,7 @@ static void print_checks(struct json *json, const struct convergence *checks)
     json_end_array(json);
 }
 
-/* Between what and what, by whom, how it ended, and what had been asked for. */
+/* The members of every report, of a failure as well: the ends, how it ended, and the command line. */
 static void begin_report(struct json *json, const struct options *options,
                          const struct pipeline_request *request, enum status status, const char *error)
 {
@@ -367,7 +372,7 @@ static void print_tees(struct json *json, const struct pipeline *pipeline)
     json_end_array(json);
 }
 
-/* The work of each of several devices. */
+/* The time of each of several devices, and what it got from its neighbours. */
 static void print_shares(struct json *json, const struct plan *plan, const struct run_summary *summary)
 {
     if (plan->shares.held == 1)

@@ -1,4 +1,10 @@
-/* One run: one input to one output, as a command line asks for it. */
+/* One run: one input to one output, as a command line asks for it.
+
+   Opening the pipeline shows how many steps the last stage takes; only then it is known which tees or frames
+   there are, and whether a path of the command line would replace samples of the input. Then the run is
+   planned, and notes are printed. A run opens its preview and plot, computes, and completes them as soon as
+   all outputs are written, so that all files get their names together. If a device fails that nobody asked
+   for, the CPU begins again. */
 #include "run_one.h"
 
 #include "base/mem.h"
@@ -59,7 +65,7 @@ struct tee_list {
     size_t count;
 };
 
-/* Whether there are states on the way that are what a run with fewer steps puts out. */
+/* A tee is what a run with fewer steps would put out; refuse jobs that have no such states. */
 static bool check_job(const struct job *job, struct fault *fault)
 {
     const struct stage *last = &job->stages[job->stage_count - 1];
@@ -116,7 +122,7 @@ static bool list_tees(struct tee_list *list, const struct options *options, uint
     return true;
 }
 
-/* Once the steps are known. */
+/* List the tees, now that the number of steps is known. */
 static bool take_tees(const struct options *options, const struct pipeline *pipeline, struct tee_list *list,
                       struct pipeline_request *request, struct fault *fault)
 {

@@ -1,4 +1,4 @@
-/* One run: one input to one output, as a command line asks for it, and what people are told of it. */
+/* One run: one input to one output, as a command line asks for it, and the messages and reports on it. */
 #ifndef RUN_ONE_H
 #define RUN_ONE_H
 
@@ -16,14 +16,14 @@ struct run_one {
     FILE *report;                    /* where the report goes; NULL: to the messages */
     struct report_file *report_file; /* that holds the report of this run alone, and gets its name together
                                         with the outputs; else NULL */
-    FILE *on_options;                /* likewise notes on options whatever the input is */
+    FILE *on_options;                /* for notes on options that do not depend on the input; or NULL */
 };
 
 /* Whether an input is a regular file. Any other gives its bytes only once, so nobody looks at it
    beforehand. */
 bool run_one_reads_file(const char *input);
 
-/* What the options ask of one input, as a run that is the only one. */
+/* The request for a run of one input, as if it were the only one. */
 struct pipeline_request run_one_request(const struct options *options, const char *input, const char *output);
 
 /* Run or, by the options, explain it, and tell what there is to tell; also of a failure, whose status it ends

@@ -1,4 +1,4 @@
-/* Edge rules: what a tap reads outside the grid. */
+/* Edge rules: parsing and names. arith_edge_index has what a tap reads outside the grid. */
 #include "edge.h"
 
 #include "base/number.h"

@@ -1,4 +1,9 @@
-/* Filters: the names that --filter takes, their arguments, and the stencils they stand for. */
+/* Filters: the names that --filter takes, their arguments, and the stencils that they make on a grid.
+
+   Each row of filters.def becomes an entry of filter_list and a builder, whose body is the expression of the
+   row: a call of one of the makers below. A call is parsed once, before any input is open; a taps file is
+   read then, too. For each grid the builder makes the stencils of a filter_body, with the spacing of that
+   grid in the weights. */
 #include "filter.h"
 
 #include "base/number.h"
@@ -13,7 +18,7 @@
 #define GAUSS_TRUNCATE 4.0  /* the radius in standard deviations, as in scipy.ndimage */
 #define MATRIX_SIDE    1024 /* the most rows or columns of a matrix */
 
-/* What a build expression of filters.def works on. */
+/* The state of a builder, which the expressions of filters.def call b. */
 struct building {
     const struct filter_call *call;
     const struct grid *grid;
@@ -310,7 +315,7 @@ const struct filter filter_list[] = {
     {NULL, NULL, FILTER_TAPS, UNIT_SAMPLE, ARGUMENTS_NONE, 0, 0, NULL, NULL},
 };
 
-/* What other programs call them. */
+/* Names of filters in other programs, and ours. */
 static const struct alias filter_aliases[] = {
     {"average", "box"},    {"blur", "gauss"},    {"boxcar", "box"},        {"convolve", "matrix"},
     {"copy", "identity"},  {"diffuse", "heat"},  {"diffusion", "heat"},    {"edges", "gradient"},

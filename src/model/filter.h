@@ -1,4 +1,4 @@
-/* Filters: the names that --filter takes, their arguments, and the stencils they stand for. */
+/* Filters: the names that --filter takes, their arguments, and the stencils that they make on a grid. */
 #ifndef FILTER_H
 #define FILTER_H
 

@@ -20,7 +20,7 @@ extern const struct keyword flux_keywords[];
 
 const char *flux_name(enum flux flux);
 
-/* What the scale of a nonlinear flux means, in a few words. */
+/* The meaning of the scale of a nonlinear flux, for a refusal. */
 const char *flux_scale_meaning(enum flux flux);
 
 /* Whether each face has a conductivity of its own, which channels may share. */

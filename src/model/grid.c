@@ -1,4 +1,6 @@
-/* The lattice of samples: extents, channels, spacing, and which axis streams. */
+/* The lattice of samples: extents, channels, spacing, and which axis streams. Whatever the number of axes,
+   work goes on plane by plane along the slowest axis; a grid is also where sizes are checked, so that later
+   products of them do not overflow. */
 #include "grid.h"
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* Limits and defaults that options, their help and refusals, and the manual tell of. Those of threads and of
-   compression stand in base/thread.h and base/deflate.h; tests hold the man pages to all of them. */
+/* Limits and defaults that appear in options, help, refusals and the manual. Those of threads and of
+   compression are in base/thread.h and base/deflate.h; tests hold the man pages to all of them. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
@@ -16,7 +16,7 @@
 #define HEAT_STEPS  10
 #define UNTIL_STEPS 1000 /* the most, with --until */
 
-/* Of compression, where none is given. */
+/* Levels of compression, if none is given. */
 #define PNG_LEVEL  6
 #define GZIP_LEVEL 3
 

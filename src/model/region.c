@@ -1,4 +1,8 @@
-/* Regions: the part of a grid that is asked for. */
+/* Regions: the part of the result that is written.
+
+   Options ask for it before the grid is known; region_settle then fits the request to a grid, or refuses it.
+   All stages are computed as if the whole grid were written, so that a region has the same bytes as the same
+   part of the whole result. */
 #include "region.h"
 
 #include "base/number.h"
@@ -22,7 +26,7 @@ bool region_is_part(enum region_kind kind)
 
 /* ---- parsing ---- */
 
-/* Digits up to a place; none where nothing stands before it. */
+/* The number in the first `length` bytes; without any, it is not given. */
 static bool parse_index(const char *text, size_t length, uint64_t *value, bool *given)
 {
     char digits[32];

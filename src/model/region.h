@@ -1,4 +1,4 @@
-/* Regions: the part of a grid that is asked for. */
+/* Regions: the part of the result that is written. */
 #ifndef REGION_H
 #define REGION_H
 

@@ -1,5 +1,5 @@
-/* Sample types: what a file stores, the work type that arithmetic uses, and the values that stored samples
- * stand for. */
+/* Sample types: the types of samples in files, the work type that arithmetic uses, and the values that
+   headers give to stored samples. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 

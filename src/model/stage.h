@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the options of a stage give, and what follows on a grid: alpha and dt are settled. */
+/* Heat on a grid: the options of the stage, with alpha and dt settled, and what follows from them. */
 struct heat {
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)
 #define HEAT_OPTION(constant, letter, name, argument, kind, type, member, standard, help) type member;

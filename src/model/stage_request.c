@@ -1,4 +1,9 @@
-/* Stage requests: what a command line asks of the stages of a chain, before there is a grid. */
+/* Stage requests: what a command line asks of the stages of a chain, before there is a grid.
+
+   Stage options before the first --filter are defaults. Each stage takes those that apply to its filter and
+   its flux and that it has not got itself; --until goes to the last stage alone. A default that no stage
+   takes is refused, and so is an option of a stage that contradicts its filter or another option.
+   stage_options.def lists the options once, and the loops below run over it. */
 #include "stage_request.h"
 
 static const char *const option_names[STAGE_OPTIONS] = {

@@ -23,7 +23,7 @@ enum {
     STAGE_OPTIONS /* how many there are */
 };
 
-/* What the command line gave of a stage; each option that may be given has a bit. */
+/* A bit for each option of a stage: set if the command line gave it. */
 enum stage_option {
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                   \
     STAGE_##constant = 1 << STAGE_PLACE_##constant,
@@ -34,7 +34,7 @@ enum stage_option {
 struct stage_request {
     struct filter_call call;
     unsigned given; /* of enum stage_option */
-    unsigned own;   /* those of `given` that are not inherited; stage_inherit tells them apart */
+    unsigned own;   /* those of `given` that are not inherited; stage_inherit sets it */
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help) type member;
 #include "stage_options.def"
 };

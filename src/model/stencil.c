@@ -1,4 +1,7 @@
-/* Stencils: taps in raster order of their offsets, made one by one or read from a file. */
+/* Stencils: taps in raster order of their offsets, made one by one or read from a file.
+
+   The order fixes the bytes of a result: every kernel adds the products in raster order, whatever the order
+   in which taps were given. */
 #include "stencil.h"
 
 #include "base/mem.h"
@@ -23,7 +26,7 @@ bool stencil_comes_before(const struct tap *a, const struct tap *b)
     return a->dx < b->dx;
 }
 
-/* Where the tap belongs: the first place whose tap does not come before it. */
+/* The place for a tap in raster order. */
 static size_t place_of(const struct stencil *stencil, const struct tap *tap)
 {
     size_t low = 0, high = stencil->count;
@@ -158,7 +161,7 @@ static bool refuse_line(struct fault *fault)
     return fault_raise(fault, STATUS_INPUT, "a tap is three whole offsets and a weight: dx dy dz w");
 }
 
-/* A tap as it stands in the file. */
+/* A tap of the file, with its line for refusals. */
 struct given_tap {
     struct tap tap;
     size_t line;
@@ -271,7 +274,7 @@ static bool add_taps(struct reading *reading, struct stencil *stencil, struct fa
         const struct tap *tap = &reading->taps[i].tap;
         if (stencil_add(stencil, tap->dx, tap->dy, tap->dz, tap->weight, fault))
             continue;
-        /* What is wrong in a file is no matter of usage. */
+        /* A fault in a file is no fault of the command line. */
         if (fault->status == STATUS_USAGE)
             fault->status = STATUS_INPUT;
         return prefix_line(reading->taps[i].line, fault);

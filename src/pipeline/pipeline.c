@@ -83,7 +83,7 @@ static bool open_source(struct pipeline *pipeline, struct fault *fault)
     return job_make(&pipeline->request->job, &pipeline->source, &pipeline->job, fault);
 }
 
-/* Of a stack of pictures the first one stands for all. */
+/* The file of a stack of pictures is its first picture. */
 static bool name_first(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -152,7 +152,8 @@ static bool goes_on(const struct job *job)
     return job->region_kind == REGION_PIECE && region_first_plane(&job->region, &job->in.grid) > 0;
 }
 
-/* What is to be a picture may need more than its format, and samples without a header need less. */
+/* The sink for an output: a slice may need more than the format of pictures, and all pieces but the first,
+   which has the header, are raw. */
 static const struct format *sink_format(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
@@ -266,7 +267,7 @@ static bool list_stops(struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
-/* What belongs to one volume would have to be told of each, or put into files of its own. */
+/* Some options would need an answer, or a file, for each volume of a series. */
 static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -331,8 +332,8 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* What a rank keeps of an output for rank 0 to write: nothing if its samples come in turn. Of some formats,
-   that is known only when the file is open; the bytes are counted then. */
+/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn. Some
+   formats show that only when the file is open; their bytes are counted all the same. */
 static size_t output_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
@@ -387,7 +388,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* Where memory, or what the ranks have planned, does not do for what was chosen. */
+/* After there was too little memory for the chosen split, or ranks had planned different levels. */
 static bool another_split(struct pipeline *pipeline, struct fault *fault)
 {
     close_plan(pipeline);

@@ -1,6 +1,6 @@
-/* Pipelines: one input through the stages of a job to one output. Open, plan, run, close. Nothing is printed
-   but the run's progress, where it is asked for: what a pipeline has found stands in it, and the caller tells
-   it. */
+/* Pipelines: one input through the stages of a job to one output. Open, plan, run, close. A pipeline prints
+   nothing but the progress of its run, if that is asked for; the caller finds in it what there is to print.
+ */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
@@ -25,7 +25,7 @@ struct pipeline_tee {
     const char *path;
 };
 
-/* What is known of a tee once it is written. */
+/* The outcome of a tee once it is written. */
 struct pipeline_tee_end {
     struct outcomes outcomes;
     char note[128]; /* else empty */
@@ -97,25 +97,26 @@ struct pipeline {
     size_t held_device; /* of the budget's */
 };
 
-/* Settle the job for the input. The request stays where it is until the pipeline is closed, and so does the
-   pipeline. On failure nothing is left open. Ranks call all of this together, and what one of them fails to
-   do all do. */
+/* Open the input, and settle the job for it. The request stays where it is until the pipeline is closed, and
+   so does the pipeline. On failure nothing is left open. Ranks call all of this together, and what one of
+   them fails to do all do. */
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault);
 
-/* Then settle what will run. */
+/* Plan the run: devices, kernels, passes and, of several ranks, who has which planes. */
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault);
 
 /* The format of an output: the one that is asked for, that its name promises, or that of the input; pictures
    stay pictures. */
 const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path);
 
-/* Then do it: the output stands under its name, or there is none. */
+/* Run the plan. Afterwards the output is complete under its name, or there is none. */
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault);
 
-/* After a run that failed so: back to the start of the input, to be planned and run again, on the CPU. */
+/* After a run that may retreat: go back to the start of the input, to be planned and run again, on the CPU.
+ */
 bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault);
 
-/* Whatever has been done so far, or failed; NULL is no pipeline. */
+/* Close it at any point, also after a failure. NULL is allowed. */
 void pipeline_close(struct pipeline *pipeline);
 
 /* Whether such a pipeline could do with its share of memory on the CPU, as far as the input's header tells;

@@ -30,7 +30,7 @@ bool ranks_share_run(const struct ranks *ranks)
 
 /* ---- the same input ---- */
 
-/* What follows from a header. */
+/* A header as ranks compare it: the texts differ if anything does that matters. */
 struct look {
     char samples[128], rest[256];
 };
@@ -82,10 +82,10 @@ static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault 
 /* Copies that are not of the same state seldom have the same bytes at both ends. */
 #define END_BYTES ((size_t)1 << 20)
 
-/* What a rank sees of a file. */
+/* A file as a rank sees it. */
 struct view {
     uint64_t bytes, changed;
-    uint64_t first, last; /* of its ends the checksums */
+    uint64_t first, last; /* checksums of its ends */
 };
 
 static bool look_into(const struct file_in *file, uint64_t at, void *bytes, size_t size, uint64_t *sum,

@@ -1,5 +1,5 @@
-/* Ranks: what the processes of a pipeline settle between them before, between and after its steps. Alone, all
-   of it is nothing. */
+/* Ranks: what the processes of a pipeline settle between them before, between and after its steps. With one
+   process every call succeeds and does nothing. */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -50,7 +50,8 @@ bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct 
    false if there is none. */
 bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 
-/* Whether the team has come so far; all ranks learn it. */
+/* Make the outcome of the team known to all ranks, idle ones too: returns whether all of the team are done.
+ */
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault);
 
 void ranks_close(struct ranks *ranks);

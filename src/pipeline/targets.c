@@ -78,7 +78,7 @@ static uint64_t output_bytes(const struct joint_spool *spool, size_t member)
     return (uint64_t)header->volumes * planes_of(spool, member) * header_plane_bytes(header);
 }
 
-/* Where the blocks of a rank begin; for the number of ranks: where the last ones end. */
+/* The begin of the blocks of a rank; of the rank behind the last: the size of the spool. */
 static uint64_t begin_of(const struct joint_spool *spool, size_t member)
 {
     uint64_t begin = 0;
@@ -133,7 +133,7 @@ struct sink joint_spool_sink(const struct joint_spool *spool, size_t output)
 
 /* ---- samples out of it ---- */
 
-/* What is under way into a sink. */
+/* The state of pouring: from the spool into a sink. */
 struct pouring {
     struct file_in *file;
     struct sink *sink;
@@ -182,7 +182,7 @@ static bool spool_pour(const struct joint_spool *spool, size_t output, struct si
 
 /* ---- a file ---- */
 
-/* Of a stack of pictures the first one has the file. */
+/* The file of a stack of pictures is its first picture. */
 static const char *file_path(const struct target_request *request, char first[PATTERN_NAME_MOST])
 {
     if (!request->format->is_stack || !pattern_is_png(request->sink.pattern))
@@ -345,7 +345,7 @@ bool targets_have_room(struct targets *targets, bool made, struct fault *fault)
     return peers_follow(targets->peers, has, fault);
 }
 
-/* What this rank wrote. */
+/* Wait until all that this rank wrote is in the files. */
 static bool complete(struct targets *targets, struct fault *fault)
 {
     struct file_out *spool = file_of(&targets->spool);
@@ -409,7 +409,7 @@ bool targets_unseen(const struct targets *targets)
 
 /* ---- temporary files that all remove ---- */
 
-/* What the others need memory for. */
+/* The room that the other ranks need for the paths. */
 struct extent {
     size_t count, bytes;
 };

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What rank 0 tells the others of a file that all of them write. */
+/* A file that all ranks write, as rank 0 describes it to the others. */
 struct joint_file {
     char temporary[PATH_MAX]; /* empty: there is no file to write together */
     uint64_t begin;           /* of the samples */

@@ -12,7 +12,7 @@
 struct watch {
     const struct file_in *file;
     struct file_in_state state;
-    struct watched *beside; /* the other files that hold samples */
+    struct watched *beside; /* the input's other files */
     size_t count;
 };
 
