@@ -25,12 +25,8 @@ struct exchange_kind {
 /* Each device does in order what it is asked, so that the copies need not be waited for. */
 static bool begin_copies(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
 {
-    struct run *run = exchange->run;
-    uint64_t handed[DEVICES_MOST] = {0};
-
-    *fine = *fine && lane_exchange(run->lanes, &run->shares, field, reach, handed, run->fault);
-    for (size_t i = 0; i < run->shares.count; i++)
-        run->sweeps[i].handed += handed[i];
+    *fine = *fine &&
+            lane_exchange(exchange->lanes, exchange->shares, field, reach, exchange->handed, exchange->fault);
     return true;
 }
 
@@ -40,7 +36,7 @@ static const struct exchange_kind copies = {.begin = begin_copies};
 
 static size_t plane_bytes(const struct exchange *exchange)
 {
-    const struct plan *plan = exchange->run->plan;
+    const struct plan *plan = exchange->plan;
 
     return (size_t)plan->plane_samples * work_size(plan->job->work);
 }
@@ -52,7 +48,7 @@ static size_t parcel_bytes(const struct exchange *exchange, const struct exchang
 
 static size_t own_index(const struct exchange *exchange)
 {
-    return exchange->run->plan->shares.first;
+    return exchange->plan->shares.first;
 }
 
 /* Whether the planes pass through memory that both ranks see. */
@@ -63,8 +59,8 @@ static bool is_seen(const struct exchange *exchange, const struct shares_parcel 
 
 static bool create_lists(struct exchange *exchange)
 {
-    size_t ranks = exchange->run->plan->shares.count;
-    struct fault *fault = exchange->run->fault;
+    size_t ranks = exchange->plan->shares.count;
+    struct fault *fault = exchange->fault;
 
     exchange->outgoing = mem_zeroed(ranks, sizeof *exchange->outgoing, "the exchange", fault);
     exchange->seen = mem_zeroed(ranks, sizeof *exchange->seen, "the exchange", fault);
@@ -74,7 +70,7 @@ static bool create_lists(struct exchange *exchange)
 /* What this rank sends to each of the others, in memory that they see. */
 static bool count_outgoing(struct exchange *exchange)
 {
-    const struct shares *shares = &exchange->run->plan->shares;
+    const struct shares *shares = &exchange->plan->shares;
 
     if (!create_lists(exchange))
         return false;
@@ -92,7 +88,7 @@ static bool count_outgoing(struct exchange *exchange)
 static bool add_parcel(struct exchange *exchange, const struct shares_parcel *way, size_t offset)
 {
     struct exchange_parcel *parcels = mem_grow(exchange->parcels, exchange->count, &exchange->capacity,
-                                               sizeof *parcels, "the exchange", exchange->run->fault);
+                                               sizeof *parcels, "the exchange", exchange->fault);
 
     if (parcels == NULL)
         return false;
@@ -105,8 +101,8 @@ static bool add_parcel(struct exchange *exchange, const struct shares_parcel *wa
    memory that both see. */
 static bool list_parcels(struct exchange *exchange)
 {
-    const struct shares *shares = &exchange->run->plan->shares;
-    size_t *used = mem_zeroed(shares->count, sizeof *used, "the exchange", exchange->run->fault);
+    const struct shares *shares = &exchange->plan->shares;
+    size_t *used = mem_zeroed(shares->count, sizeof *used, "the exchange", exchange->fault);
     bool done = used != NULL;
 
     for (size_t to = 0; done && to < shares->count; to++) {
@@ -126,15 +122,14 @@ static bool list_parcels(struct exchange *exchange)
 
 static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *parcel)
 {
-    const struct lane *lane = exchange->run->lane;
+    const struct lane *lane = exchange->lanes;
     bool seen = is_seen(exchange, &parcel->way), done = true;
     size_t bytes = parcel_bytes(exchange, parcel);
     size_t apart = shares_parcel_bytes(plane_bytes(exchange), parcel->way.planes.count);
 
     for (unsigned turn = 0; done && turn < (seen ? SHARES_TURNS : 1); turn++) {
         unsigned char *place = seen ? exchange->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;
-        parcel->staging[turn] =
-            lane->backend->staging_create(lane->device, bytes, place, exchange->run->fault);
+        parcel->staging[turn] = lane->backend->staging_create(lane->device, bytes, place, exchange->fault);
         done = parcel->staging[turn] != NULL;
     }
     return done;
@@ -158,7 +153,7 @@ static bool prepare_parcels(struct exchange *exchange)
     if (!list_parcels(exchange))
         return false;
     exchange->messages =
-        mem_alloc(exchange->count, sizeof *exchange->messages, "the exchange", exchange->run->fault);
+        mem_alloc(exchange->count, sizeof *exchange->messages, "the exchange", exchange->fault);
     if (exchange->messages == NULL)
         return false;
     for (size_t i = 0; i < exchange->count; i++) {
@@ -173,25 +168,29 @@ static bool prepare_parcels(struct exchange *exchange)
 
 void exchange_close(struct exchange *exchange)
 {
-    const struct lane *lane = exchange->run->lane;
+    const struct lane *lane = exchange->lanes;
+    struct peers *peers = exchange->peers;
+    struct fault *fault = exchange->fault;
+    bool apart = exchange->apart;
 
     for (size_t i = 0; i < exchange->count; i++) {
         for (unsigned turn = 0; turn < SHARES_TURNS; turn++)
             lane->backend->staging_destroy(lane->device, exchange->parcels[i].staging[turn]);
     }
-    peers_unshare(exchange->run->peers, exchange->memory);
+    peers_unshare(peers, exchange->memory);
     mem_free(exchange->parcels);
     mem_free(exchange->messages);
     mem_free(exchange->outgoing);
     mem_free(exchange->seen);
-    *exchange = (struct exchange){.kind = exchange->kind, .run = exchange->run, .apart = exchange->apart};
+    *exchange = exchange_of(exchange->plan, exchange->lanes, exchange->shares, peers, fault);
+    exchange->apart = apart;
 }
 
 /* All together: whether this rank is prepared, and whether all are. */
 static bool try_to_open(struct exchange *exchange, size_t reach, bool *own, bool *all)
 {
-    struct peers *peers = exchange->run->peers;
-    struct fault *fault = exchange->run->fault;
+    struct peers *peers = exchange->peers;
+    struct fault *fault = exchange->fault;
     uint64_t least;
 
     exchange_close(exchange);
@@ -220,7 +219,7 @@ static bool open_for(struct exchange *exchange, size_t reach)
         if (!try_to_open(exchange, reach, &own, &all))
             return false;
     }
-    return all || peers_agree(exchange->run->peers, own, exchange->run->fault);
+    return all || peers_agree(exchange->peers, own, exchange->fault);
 }
 
 /* ---- messages ---- */
@@ -239,7 +238,7 @@ static struct staging *staging_of(const struct exchange *exchange, const struct 
 /* Waits for copies between stagings and fields, of both turns. */
 static bool await_copies(const struct exchange *exchange)
 {
-    const struct lane *lane = exchange->run->lane;
+    const struct lane *lane = exchange->lanes;
     double seconds = 0.0;
     bool done = true;
 
@@ -247,7 +246,7 @@ static bool await_copies(const struct exchange *exchange)
         for (unsigned turn = 0; done && turn < SHARES_TURNS; turn++)
             done = exchange->parcels[i].staging[turn] == NULL ||
                    lane->backend->staging_wait(lane->device, exchange->parcels[i].staging[turn], &seconds,
-                                               exchange->run->fault);
+                                               exchange->fault);
     }
     return done;
 }
@@ -255,8 +254,8 @@ static bool await_copies(const struct exchange *exchange)
 /* Out of a field. A device may still copy from it afterwards. */
 static bool pick_up(const struct exchange *exchange, unsigned field)
 {
-    const struct plan *plan = exchange->run->plan;
-    const struct lane *lane = exchange->run->lane;
+    const struct plan *plan = exchange->plan;
+    const struct lane *lane = exchange->lanes;
     const struct encoding encoding = packed(plan);
     bool done = true;
 
@@ -264,8 +263,7 @@ static bool pick_up(const struct exchange *exchange, unsigned field)
         const struct exchange_parcel *parcel = &exchange->parcels[i];
         if (parcel->way.from == own_index(exchange))
             done = lane->backend->download(lane->device, lane->fields[field], &encoding,
-                                           staging_of(exchange, parcel), parcel->way.planes,
-                                           exchange->run->fault);
+                                           staging_of(exchange, parcel), parcel->way.planes, exchange->fault);
     }
     return done;
 }
@@ -273,8 +271,8 @@ static bool pick_up(const struct exchange *exchange, unsigned field)
 /* Into a field. A device may still copy to it afterwards. */
 static bool drop_off(const struct exchange *exchange, unsigned field)
 {
-    const struct plan *plan = exchange->run->plan;
-    const struct lane *lane = exchange->run->lane;
+    const struct plan *plan = exchange->plan;
+    const struct lane *lane = exchange->lanes;
     const struct encoding encoding = packed(plan);
     bool done = true;
 
@@ -284,7 +282,7 @@ static bool drop_off(const struct exchange *exchange, unsigned field)
         if (parcel->way.to == own_index(exchange))
             done = lane->backend->upload(lane->device, lane->fields[field], &encoding,
                                          staging_of(exchange, parcel), planes, (struct range){0, 0},
-                                         exchange->run->fault);
+                                         exchange->fault);
     }
     return done;
 }
@@ -302,13 +300,13 @@ static bool send_messages(struct exchange *exchange, bool *fine)
 {
     *fine = *fine && await_copies(exchange);
     atomic_thread_fence(memory_order_seq_cst);
-    return peers_start_messages(exchange->run->peers, exchange->messages, exchange->message_count,
-                                exchange->run->fault);
+    return peers_start_messages(exchange->peers, exchange->messages, exchange->message_count,
+                                exchange->fault);
 }
 
 static bool end_messages(struct exchange *exchange, unsigned field, bool *fine)
 {
-    if (!peers_wait_for_messages(exchange->run->peers, exchange->run->fault))
+    if (!peers_wait_for_messages(exchange->peers, exchange->fault))
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     *fine = *fine && drop_off(exchange, field);
@@ -320,9 +318,15 @@ static const struct exchange_kind messages = {begin_messages, send_messages, end
 
 /* ---- either ---- */
 
-struct exchange exchange_of(struct run *run)
+struct exchange exchange_of(const struct plan *plan, const struct lane *lanes, const struct shares *shares,
+                            struct peers *peers, struct fault *fault)
 {
-    return (struct exchange){.kind = run->shares.held < run->shares.count ? &messages : &copies, .run = run};
+    return (struct exchange){.kind = shares->held < shares->count ? &messages : &copies,
+                             .plan = plan,
+                             .lanes = lanes,
+                             .shares = shares,
+                             .peers = peers,
+                             .fault = fault};
 }
 
 bool exchange_begin(struct exchange *exchange, size_t reach, unsigned field, bool *fine)

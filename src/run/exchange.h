@@ -9,15 +9,22 @@
 #define EXCHANGE_H
 
 #include "peers/peers.h"
+#include "plan/lane.h"
+#include "plan/plan.h"
 #include "plan/shares.h"
-#include "pass.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct exchange {
     const struct exchange_kind *kind; /* copies, or messages */
-    struct run *run;
+    const struct plan *plan;
+    const struct lane *lanes;    /* of this process's members */
+    const struct shares *shares; /* of the planes, as they are counted at the moment */
+    struct peers *peers;
+    struct fault *fault;
+    uint64_t handed[DEVICES_MOST]; /* planes that have been copied to each of this process's members */
 
     /* All that a rank sends and receives before a level; before the first one, all is zero. */
     bool apart;   /* ranks do without memory that several of them see */
@@ -32,7 +39,8 @@ struct exchange {
     unsigned turn;
 };
 
-struct exchange exchange_of(struct run *run);
+struct exchange exchange_of(const struct plan *plan, const struct lane *lanes, const struct shares *shares,
+                            struct peers *peers, struct fault *fault);
 
 /* Start to copy what a level of such a reach needs out of a field. */
 bool exchange_begin(struct exchange *exchange, size_t reach, unsigned field, bool *fine);

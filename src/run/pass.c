@@ -3,17 +3,32 @@
 #include "base/clock.h"
 #include "output.h"
 
-bool pass_measure(struct run *run, struct range planes)
+static bool measure(const struct run *run, const struct sweep *sweep, struct range planes)
 {
-    const struct lane *lane = run->lane;
+    const struct lane *lane = sweep->lane;
 
-    return lane->backend->measure(lane->device, lane->fields[run->sweep->output], &run->encode, planes,
+    return lane->backend->measure(lane->device, lane->fields[sweep->output], &run->encode, planes,
                                   run->fault);
 }
 
-bool pass_is_observed(const struct run *run, const struct stop *end)
+bool pass_measure(struct run *run)
+{
+    const struct sweep_team *team = &run->team;
+    bool done = true;
+
+    for (size_t i = 0; done && i < team->shares.held; i++)
+        done = measure(run, &team->members[i], shares_own(&team->shares, team->shares.first + i));
+    return done;
+}
+
+static bool is_observed(const struct run *run, const struct stop *end)
 {
     return end->of_run && run->observers.count > 0;
+}
+
+static bool is_shared(const struct run *run)
+{
+    return run->plan->shares.count > 1;
 }
 
 /* Planes that the job writes, as a pass counts them. */
@@ -32,7 +47,7 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
     struct range planes = sweep_overlap(slot->planes, wanted(run, pass));
     const unsigned char *samples = slot->staging->samples;
 
-    if (!pass_is_observed(run, end) || planes.count == 0)
+    if (!is_observed(run, end) || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
     planes.first -= pass->overlap;
@@ -110,10 +125,10 @@ static bool give_batch(struct run *run, struct pass *pass)
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
         slot->planes.count = plan->schedule.batch;
-    if ((pass->measures && !pass_measure(run, slot->planes)) ||
+    if ((pass->measures && !measure(run, sweep, slot->planes)) ||
         !run->lane->backend->download(run->lane->device, run->lane->fields[sweep->output], pass->to->encoding,
                                       slot->staging, slot->planes, run->fault) ||
-        (pass_is_observed(run, pass->to) && !io_ring_await(run->lane->out, slot, run->fault)) ||
+        (is_observed(run, pass->to) && !io_ring_await(run->lane->out, slot, run->fault)) ||
         !observe(run, pass, pass->to, slot))
         return false;
     progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
@@ -158,12 +173,12 @@ static bool filter(struct run *run, struct pass *pass)
 
     if (pass->from == NULL) {
         sweep_begin_again(sweep, pass->begin, pass->end, pass->frame.leaving, pass->changes);
-        return sweep_run(sweep, run->fault) && give(run, pass);
+        return sweep_run(&run->team) && give(run, pass);
     }
     if (!sweep_begin(sweep, pass->begin, pass->end, &pass->frame, pass->changes, run->fault))
         return false;
     while (sweep_goes_on(sweep)) {
-        if (!take_and_give(run, pass) || !sweep_run(sweep, run->fault))
+        if (!take_and_give(run, pass) || !sweep_run(&run->team))
             return false;
     }
     return pass_over_rest(run, pass) && give(run, pass);
@@ -198,24 +213,6 @@ static bool copy(struct run *run, struct pass *pass)
         io_ring_fill(run->lane->out, empty);
     }
     return true;
-}
-
-static bool is_shared(const struct run *run)
-{
-    return run->plan->shares.count > 1;
-}
-
-bool pass_write_state(struct run *run, const struct sweep *sweep, struct levels_mark mark, unsigned field,
-                      struct range planes)
-{
-    double seconds = 0.0;
-    uint64_t step;
-    bool done = !levels_stops_at(&sweep->levels, mark, &step) ||
-                tees_write(&run->tees, step, sweep, field, planes, &seconds, run->fault);
-
-    run->seconds.write += seconds;
-    run->seconds.writing += seconds;
-    return done;
 }
 
 /* Whether the pass reads the last planes of the source. */
@@ -362,12 +359,12 @@ static void close_pass(struct run *run, struct pass *pass, bool done)
 {
     struct io_work reading = io_threads_end(pass->reader, done);
     struct io_work writing = io_threads_end(pass->writer, done);
-    double of_tees = tees_close_pass(&run->tees, done);
 
+    tees_close_pass(&run->tees, done);
     run->seconds.read += reading.seconds;
     run->seconds.reading += reading.each;
-    run->seconds.write += writing.seconds + of_tees;
-    run->seconds.writing += writing.each + of_tees;
+    run->seconds.write += writing.seconds;
+    run->seconds.writing += writing.each;
     run->seconds.upload += close_ring(&run->lane->in);
     run->seconds.download += close_ring(&run->lane->out);
 }
@@ -423,7 +420,8 @@ static struct sweep_frame planes_of(const struct run *run, const struct pass *pa
                                 .leaving = leaves ? part : own};
 }
 
-bool pass_make(struct run *run, struct pass *pass)
+/* By the lane whose turn it is. */
+static bool make_alone(struct run *run, struct pass *pass)
 {
     bool done;
 
@@ -437,4 +435,171 @@ bool pass_make(struct run *run, struct pass *pass)
            finish_pass(run, pass);
     close_pass(run, pass, done);
     return done;
+}
+
+/* ---- by members that share the planes ---- */
+
+/* Planes that all members move, and what each of them adds up meanwhile. */
+struct move {
+    const struct run *run;
+    const struct pass *pass;
+    struct pass_seconds seconds[DEVICES_MOST];
+    struct outcomes outcomes[DEVICES_MOST];
+};
+
+/* What a member does of a pass that moves planes: its own, and no levels. */
+static struct pass moving(const struct run *run, const struct pass *pass)
+{
+    const struct levels_mark mark = pass->from != NULL ? pass->begin : pass->end;
+
+    return (struct pass){.begin = mark,
+                         .end = mark,
+                         .overlap = shares_overlap(&run->plan->shares),
+                         .from = pass->from,
+                         .to = pass->to};
+}
+
+/* The run of a member by itself: a team of one, whose planes are those of its share. */
+static struct run run_of_member(const struct run *all, size_t member, struct parallel_loop *loop,
+                                struct fault *fault)
+{
+    struct run run = *all;
+
+    run.team = (struct sweep_team){.plan = all->plan,
+                                   .members = &all->team.members[member],
+                                   .shares = {.planes = all->plan->shape.planes, .count = 1, .held = 1},
+                                   .sink = all->sink,
+                                   .fault = fault};
+    run.sweep = run.team.members;
+    run.lane = run.sweep->lane;
+    run.share = all->plan->shares.first + member;
+    run.loop = loop;
+    run.fault = fault;
+    run.seconds = (struct pass_seconds){.start = 0.0};
+    run.outcomes = (struct outcomes){.strays = 0};
+    return run;
+}
+
+static bool move_share(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
+{
+    struct move *move = context;
+    struct pass pass = moving(move->run, move->pass);
+    struct run own = run_of_member(move->run, index, loop, fault);
+    bool done = make_alone(&own, &pass) &&
+                (pass.to != NULL || own.lane->backend->tell_outcomes(own.lane->device, &own.outcomes, fault));
+
+    move->seconds[index] = own.seconds;
+    move->outcomes[index] = own.outcomes;
+    return done;
+}
+
+/* What can be read or written anywhere, and is not looked at in its order, need not wait for other members.
+ */
+static bool goes_side_by_side(const struct run *run, const struct pass *pass)
+{
+    const struct stop *end = pass->from != NULL ? pass->from : pass->to;
+
+    return end->random && !is_observed(run, end);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Members side by side take as long as the slowest of them; the threads that read and write for them are
+   counted each. */
+static void add_seconds(struct pass_seconds *all, const struct pass_seconds *members, size_t count)
+{
+    struct pass_seconds slowest = {.start = 0.0};
+
+    for (size_t i = 0; i < count; i++) {
+        all->read += members[i].read;
+        all->write += members[i].write;
+        slowest.start = larger(slowest.start, members[i].start);
+        slowest.upload = larger(slowest.upload, members[i].upload);
+        slowest.download = larger(slowest.download, members[i].download);
+        slowest.reading = larger(slowest.reading, members[i].reading);
+        slowest.writing = larger(slowest.writing, members[i].writing);
+    }
+    all->start += slowest.start;
+    all->upload += slowest.upload;
+    all->download += slowest.download;
+    all->reading += slowest.reading;
+    all->writing += slowest.writing;
+}
+
+/* Once nobody reads any more: to look at a file's end moves the place from which others read. */
+static bool look_at_end(struct run *run, const struct stop *from)
+{
+    return from == NULL || from->end.finish == NULL || from->end.finish(from->end.file, run->fault);
+}
+
+static bool move_beside(struct run *run, struct move *move)
+{
+    const size_t count = run->team.shares.held;
+    bool done = parallel_for(count, move_share, move, run->fault) && look_at_end(run, move->pass->from);
+
+    add_seconds(&run->seconds, move->seconds, count);
+    return done;
+}
+
+static bool move_in_turn(struct run *run, struct move *move)
+{
+    const size_t count = run->team.shares.held;
+    bool done = serial_for(count, move_share, move, run->fault);
+
+    for (size_t i = 0; i < count; i++)
+        add_seconds(&run->seconds, &move->seconds[i], 1);
+    return done;
+}
+
+static bool move_planes(struct run *run, const struct pass *pass)
+{
+    const size_t count = run->team.shares.held;
+    struct move move = {.run = run, .pass = pass};
+    bool done =
+        count > 1 && goes_side_by_side(run, pass) ? move_beside(run, &move) : move_in_turn(run, &move);
+
+    for (size_t i = 0; i < count; i++)
+        output_add_outcomes(&run->outcomes, &move.outcomes[i]);
+    return done;
+}
+
+/* All levels, over planes that have just come or that the pass before left. */
+static bool advance_levels(struct run *run, const struct pass *pass)
+{
+    for (size_t i = 0; i < run->team.shares.held; i++) {
+        struct sweep *sweep = &run->team.members[i];
+        if (pass->from != NULL)
+            sweep_begin_levels(sweep, pass->begin, pass->end, pass->changes);
+        else
+            sweep_begin_again(sweep, pass->begin, pass->end, sweep->frame.leaving, pass->changes);
+    }
+    return sweep_run(&run->team);
+}
+
+/* What GPUs of this process got from each other, and how long it took. */
+static bool tell_handings(struct run *run)
+{
+    const struct shares *shares = &run->team.shares;
+    bool done = true;
+
+    for (size_t i = 0; done && shares->held == shares->count && i < shares->held; i++) {
+        struct sweep *sweep = &run->team.members[i];
+        done = sweep->lane->backend->tell_handings(sweep->lane->device, &sweep->handing, run->fault);
+    }
+    return done;
+}
+
+bool pass_make(struct run *run, struct pass *pass)
+{
+    const struct pass come = {.begin = pass->begin, .from = pass->from};
+    const struct pass leave = {.end = pass->end, .to = pass->to};
+
+    if (!is_shared(run))
+        return make_alone(run, pass);
+    return (pass->from == NULL || peers_agree(run->peers, move_planes(run, &come), run->fault)) &&
+           advance_levels(run, pass) &&
+           (pass->to == NULL || (move_planes(run, &leave) && tell_handings(run)));
 }

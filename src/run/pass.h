@@ -4,7 +4,11 @@
    (io.h). The thread that runs the plan uploads them into a field, lets the levels advance a slab at a time
    (sweep.h), and downloads the planes of the last level into a second ring, which other threads write into a
    file. Observers look at the samples in either ring, and tees take states between the levels. Whoever fails
-   stops both rings, so that nobody waits for the others. */
+   stops both rings, so that nobody waits for the others.
+
+   Members that share the planes make such a pass each for their own planes and without levels: one that
+   brings the planes, and one that takes them away. Between the two, all levels go over what the fields hold.
+ */
 #ifndef PASS_H
 #define PASS_H
 
@@ -34,12 +38,10 @@ struct pass_seconds {
 /* What the passes of a run have in common, and what all of them did. */
 struct run {
     const struct plan *plan;
-    struct lane *lanes;   /* of the plan */
-    struct sweep *sweeps; /* one a lane */
-    struct lane *lane;    /* whose turn it is, */
-    struct sweep *sweep;  /* with its sweep, */
-    size_t share;         /* and its share of the planes */
-    struct shares shares; /* of the plan, as planes are counted at the moment */
+    struct sweep_team team; /* its lanes, each with its sweep */
+    struct lane *lane;      /* whose turn it is, */
+    struct sweep *sweep;    /* with its sweep, */
+    size_t share;           /* and its share of the planes */
     const struct job *job;
     struct fault *fault;
     struct peers *peers; /* who make the run together; NULL: it is one's own */
@@ -80,18 +82,11 @@ struct pass {
     struct io_threads *reader, *writer;
 };
 
-/* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */
+/* Make it; where it succeeds, all planes are where they belong and the devices have nothing to do. All ranks
+   that share the planes make it together. */
 bool pass_make(struct run *run, struct pass *pass);
 
-/* Between levels of devices that share the planes: write some planes of the state at a mark, which are in a
-   field, if that state is asked for. */
-bool pass_write_state(struct run *run, const struct sweep *sweep, struct levels_mark mark, unsigned field,
-                      struct range planes);
-
-/* Whether somebody looks at the planes of a stop, in their order. */
-bool pass_is_observed(const struct run *run, const struct stop *end);
-
-/* Look at the extremes of planes of the last pass that are still there. */
-bool pass_measure(struct run *run, struct range planes);
+/* Look at the extremes of the planes that the last pass left in this process. */
+bool pass_measure(struct run *run);
 
 #endif

@@ -2,7 +2,7 @@
 
    - in one pass over the planes, behind which all levels lag (pass.c);
    - with all planes in the fields, if all must be there before any is written, or if several members share
-   them (team.c);
+   them;
    - in several passes, the passes of a route, between which the planes stand in spool files (stops.c).
 
    The stage with --until takes its steps on trial. In the fields, a step that is checked is a pass of its
@@ -16,7 +16,6 @@
 #include "output.h"
 #include "pass.h"
 #include "stops.h"
-#include "team.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static bool find_extremes(const struct run *run, struct extremes *extremes)
     bool done = true;
 
     for (size_t i = 0; done && i < run->plan->shares.held; i++) {
-        const struct lane *lane = &run->lanes[i];
+        const struct lane *lane = &run->plan->lanes[i];
         struct extremes of_lane;
         done = lane->backend->tell_extremes(lane->device, &of_lane, run->fault);
         if (done)
@@ -158,7 +157,7 @@ static size_t judge_all(struct running *running, uint64_t behind, const double *
 static bool take_steps(struct running *running, struct levels_mark *mark, uint64_t step, double *changes)
 {
     struct pass pass = {.begin = *mark, .end = {mark->stage, step}, .changes = changes};
-    bool done = mark->step == step || team_make(&running->run, &pass);
+    bool done = mark->step == step || pass_make(&running->run, &pass);
 
     *mark = pass.end;
     return done;
@@ -195,11 +194,11 @@ static bool filter_in_fields(struct running *running)
                       out = stops_to(&running->stops, ROUTE_SINK);
 
     stops_begin_to_reserve(&running->stops);
-    return team_make(run, &(struct pass){.end = end, .from = &in}) && (!on_trial || try_in_fields(running)) &&
+    return pass_make(run, &(struct pass){.end = end, .from = &in}) && (!on_trial || try_in_fields(running)) &&
            (!run->job->measures ||
-            (peers_agree(run->peers, team_measure(run), run->fault) && settle_range(run))) &&
+            (peers_agree(run->peers, pass_measure(run), run->fault) && settle_range(run))) &&
            stops_reserve(&running->stops, run->fault) &&
-           team_make(run, &(struct pass){.begin = end, .end = end, .to = &out});
+           pass_make(run, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
 /* ---- over spool files ---- */
@@ -345,21 +344,22 @@ static bool create_sweep(void *context, size_t index, struct parallel_loop *loop
     const struct run *run = context;
 
     (void)loop;
-    return sweep_create(&run->sweeps[index], run->plan, &run->lanes[index], run->progress, fault);
+    return sweep_create(&run->team.members[index], run->plan, &run->lane[index], run->progress, fault);
 }
 
 /* After a fault lanes may still be about to read each other's fields. */
 static void destroy_sweeps(struct run *run)
 {
+    struct sweep *sweeps = run->team.members;
     const size_t held = run->plan->shares.held;
     struct fault again;
 
     for (size_t i = 0; i < held && held > 1; i++) {
-        if (run->sweeps[i].lane != NULL)
-            (void)sweep_finish(&run->sweeps[i], &again);
+        if (sweeps[i].lane != NULL)
+            (void)sweep_finish(&sweeps[i], &again);
     }
     for (size_t i = 0; i < held; i++)
-        sweep_destroy(&run->sweeps[i]);
+        sweep_destroy(&sweeps[i]);
 }
 
 static void release(struct running *running)
@@ -406,8 +406,8 @@ static bool prepare(struct running *running)
                 parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
                 (!run->plan->schedule.on_trial || open_convergence(running));
 
-    if (run->tees.count > 0 && run->plan->shares.count == 1)
-        run->sweep->tap = (struct sweep_tap){&run->tees, tees_take};
+    if (run->tees.count > 0)
+        run->team.tap = (struct sweep_tap){&run->tees, tees_take};
     run->seconds.start = start_seconds(running) + clock_seconds() - begun;
     return done;
 }
@@ -476,17 +476,17 @@ static double compute_seconds(const struct run *run)
     double most = 0.0;
 
     for (size_t i = 0; i < run->plan->shares.held; i++) {
-        if (run->sweeps[i].seconds > most)
-            most = run->sweeps[i].seconds;
+        if (run->team.members[i].seconds > most)
+            most = run->team.members[i].seconds;
     }
     return most;
 }
 
 static struct run_share share_of(const struct run *run, size_t index)
 {
-    const struct sweep *sweep = &run->sweeps[index];
+    const struct sweep *sweep = &run->team.members[index];
     const struct plan *plan = run->plan;
-    size_t plane = run->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
+    size_t plane = run->plan->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
 
     return (struct run_share){sweep->seconds, sweep->handed * plane, sweep->handing};
 }
@@ -502,8 +502,8 @@ static struct run_summary summarise(const struct running *running)
                                   .upload = seconds->upload,
                                   .compute = compute_seconds(run),
                                   .download = seconds->download,
-                                  .write = seconds->write,
-                                  .writing = seconds->writing,
+                                  .write = seconds->write + run->tees.seconds,
+                                  .writing = seconds->writing + run->tees.seconds,
                                   .steps = certain_steps(run->plan) + running->until.steps,
                                   .checks = running->until.checks,
                                   .last_change = running->until.last_change,
@@ -526,16 +526,19 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
         .request = request,
         .stops = stops_of(plan, request->volume, source, sink, &running.run.encode),
         .run = {.plan = plan,
-                .lanes = plan->lanes,
+                .team = {.plan = plan,
+                         .members = running.sweeps,
+                         .shares = plan->shares,
+                         .peers = request->peers,
+                         .sink = sink,
+                         .fault = fault},
                 .lane = &plan->lanes[0],
                 .job = plan->job,
                 .fault = fault,
                 .peers = request->peers,
                 .sink = sink,
                 .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
-                .shares = plan->shares,
                 .share = plan->shares.first,
-                .sweeps = running.sweeps,
                 .sweep = running.sweeps,
                 .encode = plan->job->encode,
                 .progress = &running.progress},

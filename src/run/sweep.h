@@ -1,18 +1,27 @@
-/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the
-   grid.
+/* Sweeps: the levels of a pass advanced over the planes, by one device or by several that share them.
 
-   A level reads planes on both sides of those that it computes, so it lags behind the level before it. Planes
-   come until there is a slab of new ones. Then each level in turn advances over the planes that are ready for
-   it, and what the last level has computed may leave. When the fields are full, the window slides on. So they
-   hold no more planes than lie between the first level and the last, a slab, and what has not left yet. */
+   A level reads planes on both sides of those that it computes, so it lags behind the level before it. Of one
+   device, planes come until there is a slab of new ones. Then each level in turn advances over the planes
+   that are ready for it, and what the last level has computed may leave. When the fields are full, the window
+   slides on. So they hold no more planes than lie between the first level and the last, a slab, and what has
+   not left yet.
+
+   Several members, the GPUs of a process or ranks, hold all planes in their fields, each a share of them.
+   Before each level they exchange the planes that it reads beside their shares (exchange.h). One device is a
+   team of one member, which exchanges nothing. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
 #include "base/diag.h"
+#include "base/pool.h"
 #include "base/progress.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
+#include "format/format.h"
 #include "plan/levels.h"
 #include "plan/plan.h"
+#include "plan/shares.h"
+#include "exchange.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,21 +37,12 @@ struct sweep_frame {
     bool of_source;          /* they are read as they came */
 };
 
-/* Who is shown the planes of each stop of the levels, when they are ready: of an input that comes from the
-   source, and of the levels that end there. What the field holds of them is gone afterwards. */
-struct sweep_tap {
-    void *taker;
-    bool (*take)(void *taker, uint64_t step, const struct field *field, struct range planes,
-                 struct fault *fault);
-};
-
 struct sweep {
     const struct plan *plan;
     struct lane *lane; /* whose fields they are */
     struct progress *progress;
     struct levels levels; /* of the pass: the plan's, or that of the unrolled grid */
     struct sweep_frame frame;
-    struct sweep_tap tap;          /* nobody where take is NULL */
     size_t field_planes;           /* of the grid that the fields are for */
     struct levels_mark begin, end; /* of the pass */
     struct range window;           /* planes that the fields hold */
@@ -59,6 +59,35 @@ struct sweep {
     double handing;  /* seconds that they took */
 };
 
+/* Who is shown the planes of each stop of the levels, when they are ready: of an input that comes from the
+   source, and of the levels that end there. What the field holds of them is gone afterwards. */
+struct sweep_tap {
+    void *taker;
+    bool (*take)(void *taker, const struct sweep *sweep, uint64_t step, unsigned field, struct range planes,
+                 struct fault *fault);
+};
+
+/* Those who go through the levels of a pass together, as far as they are of this process. All ranks make the
+   same calls. */
+struct sweep_team {
+    const struct plan *plan;
+    struct sweep *members;
+    struct shares shares; /* of the planes, as they are counted at the moment; `held` are of this process */
+    struct peers *peers;
+    struct sweep_tap tap;    /* nobody where take is NULL */
+    const struct sink *sink; /* which may turn out to lack room */
+    struct fault *fault;
+
+    /* While levels are under way. */
+    struct levels_walk walk;
+    struct exchange exchange;
+    double *each;       /* the changes of this process's planes, where others have some; else NULL */
+    double *changes;    /* of each step; or NULL */
+    bool fine;          /* nothing has failed in this process */
+    unsigned levels;    /* since all agreed */
+    struct pool *aside; /* a thread that computes while this one looks after messages; or NULL */
+};
+
 /* The planes that are in both. */
 struct range sweep_overlap(struct range a, struct range b);
 
@@ -67,11 +96,15 @@ bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lan
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one mark to another: over planes that are to come, or over those that the pass before it left,
-   if it left all; of the frame, only those that leave are then new. `changes` may be NULL. */
+   if it left all; of the frame, only those that leave are then new. `changes` may be NULL. Or over those that
+   have just come in a pass without levels, as the members of a team each take their own. */
 bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                  const struct sweep_frame *frame, double *changes, struct fault *fault);
 void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                        struct range leaving, double *changes);
+
+void sweep_begin_levels(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
+                        double *changes);
 
 /* While no level is due: whether the next batch is better taken now than once all planes that are to leave
    have left. There is room for it, or it is made without moving what the fields hold more than once a slab.
@@ -90,23 +123,11 @@ bool sweep_is_due(const struct sweep *sweep);
 
 /* Advance them, once nothing is to leave any more: what leaves later does so from fields that hold all
    planes. That may still be under way on return: the device does in order what it is asked. */
-bool sweep_run(struct sweep *sweep, struct fault *fault);
+bool sweep_run(struct sweep_team *team);
 
 /* Planes of the last level that are to leave; and that so many of them have. */
 struct range sweep_leaving(const struct sweep *sweep);
 void sweep_leave(struct sweep *sweep, size_t planes);
-
-/* For those who walk through the levels of a pass by themselves, over planes that the pass before it left:
-   begin, take each level on some planes and add up its changes there, and end with all planes in a field. */
-bool sweep_begin_span(struct sweep *sweep, struct fault *fault);
-bool sweep_advance(struct sweep *sweep, const struct level *level, struct range planes, struct fault *fault);
-bool sweep_looks_at(const struct sweep *sweep, const struct level *level);
-bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
-                      struct fault *fault);
-/* The same changes, one by one: of each plane, channel by channel. */
-bool sweep_list_changes(struct sweep *sweep, const struct level *level, struct range planes, double *changes,
-                        struct fault *fault);
-bool sweep_end_levels(struct sweep *sweep, unsigned field, struct fault *fault);
 
 /* Wait until no level is. */
 bool sweep_finish(struct sweep *sweep, struct fault *fault);

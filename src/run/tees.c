@@ -49,14 +49,12 @@ bool tees_finish_pass(struct tees *tees, struct fault *fault)
     return io_ring_drain(tees->ring, fault);
 }
 
-double tees_close_pass(struct tees *tees, bool done)
+void tees_close_pass(struct tees *tees, bool done)
 {
-    double seconds = io_threads_end(tees->writer, done).seconds;
-
+    tees->seconds += io_threads_end(tees->writer, done).seconds;
     io_ring_destroy(tees->ring);
     tees->ring = NULL;
     tees->writer = NULL;
-    return seconds;
 }
 
 /* The next planes of a state, as many as a buffer holds. */
@@ -93,14 +91,13 @@ static bool take_all(struct tees *tees, size_t index, const struct field *field,
     return lane->backend->tell_outcomes(lane->device, &tees->list[index].outcomes, fault);
 }
 
-bool tees_take(void *data, uint64_t step, const struct field *field, struct range planes, struct fault *fault)
+static bool take_wanted(struct tees *tees, uint64_t step, const struct field *field, struct range planes,
+                        struct fault *fault)
 {
-    struct tees *tees = data;
     struct range wanted = tees->plan->job->window, own;
 
     wanted.first += tees->frame.overlap;
     own = sweep_overlap(planes, wanted);
-
     for (size_t i = 0; i < tees->count; i++) {
         if (tees->list[i].step == step && own.count > 0 && !take_all(tees, i, field, own, fault))
             return false;
@@ -108,15 +105,27 @@ bool tees_take(void *data, uint64_t step, const struct field *field, struct rang
     return true;
 }
 
-bool tees_write(struct tees *tees, uint64_t step, const struct sweep *sweep, unsigned field,
-                struct range planes, double *seconds, struct fault *fault)
+/* Between levels of members that share the planes. Samples on their way between members do not count in the
+   outcomes, so what was set aside is left out. */
+static bool write_at_once(struct tees *tees, const struct sweep *sweep, uint64_t step, unsigned field,
+                          struct range planes, struct fault *fault)
 {
     bool done = tees_open_pass(tees, sweep->lane, &sweep->frame, NULL, fault) &&
-                tees_take(tees, step, sweep->lane->fields[field], planes, fault) &&
+                take_wanted(tees, step, sweep->lane->fields[field], planes, fault) &&
                 tees_finish_pass(tees, fault);
 
-    *seconds += tees_close_pass(tees, done);
+    tees_close_pass(tees, done);
+    tees->aside = (struct outcomes){.strays = 0};
     return done;
+}
+
+bool tees_take(void *data, const struct sweep *sweep, uint64_t step, unsigned field, struct range planes,
+               struct fault *fault)
+{
+    struct tees *tees = data;
+
+    return tees->ring == NULL ? write_at_once(tees, sweep, step, field, planes, fault)
+                              : take_wanted(tees, step, sweep->lane->fields[field], planes, fault);
 }
 
 bool tees_gather(struct tees *tees, struct peers *peers, struct fault *fault)

@@ -33,6 +33,7 @@ struct tees {
     struct sweep_frame frame;
     struct io_ring *ring; /* of the pass; NULL between passes, and where there are none */
     struct io_threads *writer;
+    double seconds; /* that were spent on writing */
 };
 
 /* Before the first pass; to be ended, also after a failure. */
@@ -46,17 +47,12 @@ bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct swe
 /* Wait until all planes of the pass have been written. */
 bool tees_finish_pass(struct tees *tees, struct fault *fault);
 
-/* Returns the seconds that were spent on writing. */
-double tees_close_pass(struct tees *tees, bool done);
+void tees_close_pass(struct tees *tees, bool done);
 
-/* What a sweep shows the states at its stops to; each plane of a state once, in order. */
-bool tees_take(void *tees, uint64_t step, const struct field *field, struct range planes,
+/* What sweeps show the states at their stops to; each plane of a state once, in order. Where no pass has been
+   opened, because members share the planes, those shown have been written on return. */
+bool tees_take(void *tees, const struct sweep *sweep, uint64_t step, unsigned field, struct range planes,
                struct fault *fault);
-
-/* Write some planes of a state, which are in a field, while no pass is under way. Adds the seconds that were
-   spent on writing. */
-bool tees_write(struct tees *tees, uint64_t step, const struct sweep *sweep, unsigned field,
-                struct range planes, double *seconds, struct fault *fault);
 
 /* After the last pass, all ranks together: nothing is missing in any file, and rank 0 has the outcomes of
    all. Then end what was written. */
