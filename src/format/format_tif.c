@@ -131,15 +131,15 @@ static void describe(struct source *source, const struct tiff_pages *pages)
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct tiff_reader *reader;
+    struct tiff_pages *pages;
 
     (void)request;
-    if (!check_start(source, fault) || !tiff_reader_open(&reader, source->file, fault))
+    if (!check_start(source, fault) || !tiff_reader_open(&pages, source->file, fault))
         return false;
-    source->state = reader;
-    describe(source, tiff_reader_pages(reader));
-    source->random = tiff_reader_pages(reader)->plain;
-    source->beside_bytes = tiff_reader_bytes(reader);
+    source->state = pages;
+    describe(source, pages);
+    source->random = pages->plain;
+    source->beside_bytes = pages->reading_bytes;
     return true;
 }
 
@@ -190,7 +190,7 @@ static void close_source(struct source *source)
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
                          char *dropped, size_t size)
 {
-    const struct tiff_pages *pages = tiff_reader_pages(source->state);
+    const struct tiff_pages *pages = source->state;
 
     (void)written;
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
@@ -542,7 +542,7 @@ static bool check_writable(const struct sink *sink, int level, struct fault *fau
 
 static const struct tiff_pages *pages_of_origin(const struct source *origin)
 {
-    return origin != NULL && origin->format->family == FAMILY_TIFF ? tiff_reader_pages(origin->state) : NULL;
+    return origin != NULL && origin->format->family == FAMILY_TIFF ? origin->state : NULL;
 }
 
 static bool is_rgb(const struct header *header)

@@ -1,16 +1,30 @@
-/* Reading of TIFF files: their pages, each a plane or, alone, a picture, decoded by libtiff. */
+/* Reading of TIFF files: their pages, each a plane or, alone, a picture, decoded by libtiff.
+
+   A file is opened in four steps, all of them before memory is allocated for samples. First all directories
+   are walked: each page must be like the first one, and its strips or tiles must lie within the file and be
+   large enough. libtiff repairs what it takes for damage and goes on with a guess; so each number that
+   decides what the samples are is read once more from the directory as it stands in the file, and must be the
+   one that libtiff uses. Then the first and the last strip are decoded on trial: if they hold more than the
+   page has room for, the page has the wrong extents. Last, the description of the first page, by ImageJ, OME
+   or tifffile, may announce pages without directories, give pages another order, or tell of channels and
+   times, which are refused.
+
+   libtiff tells errors to a callback. The first one of a call becomes the fault of that call and sets
+   `failed`; what may have met one without noticing ends with a look at that flag. */
 #include "tiff_reader.h"
 
+#include "base/diag.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #ifdef HAVE_TIFF
-#include "tiff_library.h"
-
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <tiffio.h>
 
 enum {
     MESSAGE_BYTES = 512,
@@ -25,17 +39,16 @@ struct page {
     uint64_t piece_bytes; /* of samples in the first strip or tile */
 };
 
+/* What all pages have in common comes first, which callers know the reader by. */
 struct tiff_reader {
+    struct tiff_pages all;
     struct file_in *file;
     uint64_t at, size; /* in the file */
-    const struct tiff_library *libtiff;
     TIFF *tiff;
     struct fault *fault; /* of the call under way */
     bool failed;         /* the fault is told */
     bool probing;        /* libtiff may fail */
     bool in_step;        /* all pages lie one behind the other, and `pages` has the first alone */
-    struct tiff_pages all;
-    uint32_t compression;
     struct page *pages;
     size_t page_count, capacity;
     size_t row_bytes;
@@ -98,20 +111,27 @@ static void take_warning(thandle_t handle, const char *module, const char *forma
                  line);
 }
 
-/* A failure gives no bytes, for libtiff clears its buffer from behind what it has been given, and after -1
-   that would be from before its beginning. */
-static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
+/* Read bytes of the file and return how many it has there: none after a failure. */
+static size_t read_at(struct tiff_reader *reader, uint64_t at, void *bytes, size_t size)
 {
-    struct tiff_reader *reader = handle;
     struct fault fault;
     size_t got;
 
-    if (!file_in_read_at(reader->file, reader->at, bytes, (size_t)size, &got, &fault)) {
-        if (!reader->failed)
-            *reader->fault = fault;
-        reader->failed = true;
-        return 0;
-    }
+    if (file_in_read_at(reader->file, at, bytes, size, &got, &fault))
+        return got;
+    if (!reader->failed)
+        *reader->fault = fault;
+    reader->failed = true;
+    return 0;
+}
+
+/* libtiff clears its buffer from behind what it has been given. After -1 that would be from before its
+   beginning, so that a failure gives no bytes. */
+static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
+{
+    struct tiff_reader *reader = handle;
+    size_t got = read_at(reader, reader->at, bytes, (size_t)size);
+
     reader->at += got;
     return (tmsize_t)got;
 }
@@ -139,6 +159,92 @@ static int close_nothing(thandle_t handle)
 {
     (void)handle;
     return 0;
+}
+
+/* ---- libtiff, loaded when the first TIFF file is read ---- */
+
+/* The functions that are called, by the names that libtiff's manual gives them. */
+#define LIBTIFF_FUNCTIONS                                                                                    \
+    FUNCTION(TIFFClientOpen)                                                                                 \
+    FUNCTION(TIFFClose)                                                                                      \
+    FUNCTION(TIFFComputeTile)                                                                                \
+    FUNCTION(TIFFCurrentDirOffset)                                                                           \
+    FUNCTION(TIFFFieldName)                                                                                  \
+    FUNCTION(TIFFFieldWithTag)                                                                               \
+    FUNCTION(TIFFGetField)                                                                                   \
+    FUNCTION(TIFFGetFieldDefaulted)                                                                          \
+    FUNCTION(TIFFGetStrileByteCount)                                                                         \
+    FUNCTION(TIFFGetStrileOffset)                                                                            \
+    FUNCTION(TIFFIsBigEndian)                                                                                \
+    FUNCTION(TIFFIsCODECConfigured)                                                                          \
+    FUNCTION(TIFFIsTiled)                                                                                    \
+    FUNCTION(TIFFLastDirectory)                                                                              \
+    FUNCTION(TIFFNumberOfStrips)                                                                             \
+    FUNCTION(TIFFNumberOfTiles)                                                                              \
+    FUNCTION(TIFFReadDirectory)                                                                              \
+    FUNCTION(TIFFReadEncodedTile)                                                                            \
+    FUNCTION(TIFFReadFromUserBuffer)                                                                         \
+    FUNCTION(TIFFReadScanline)                                                                               \
+    FUNCTION(TIFFScanlineSize64)                                                                             \
+    FUNCTION(TIFFSetErrorHandler)                                                                            \
+    FUNCTION(TIFFSetErrorHandlerExt)                                                                         \
+    FUNCTION(TIFFSetField)                                                                                   \
+    FUNCTION(TIFFSetSubDirectory)                                                                            \
+    FUNCTION(TIFFSetWarningHandler)                                                                          \
+    FUNCTION(TIFFSetWarningHandlerExt)                                                                       \
+    FUNCTION(TIFFTileSize)                                                                                   \
+    FUNCTION(TIFFTileSize64)
+
+static struct {
+#define FUNCTION(name) __typeof__(name) *name;
+    LIBTIFF_FUNCTIONS
+#undef FUNCTION
+} libtiff;
+
+static const struct function {
+    const char *name;
+    void *place; /* in libtiff */
+} functions[] = {
+#define FUNCTION(name) {#name, &libtiff.name},
+    LIBTIFF_FUNCTIONS
+#undef FUNCTION
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static bool find_functions(void *handle)
+{
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        void *function = dlsym(handle, functions[i].name);
+        if (function == NULL)
+            return false;
+        memcpy(functions[i].place, &function, sizeof function);
+    }
+    libtiff.TIFFSetErrorHandler(NULL);
+    libtiff.TIFFSetWarningHandler(NULL);
+    libtiff.TIFFSetErrorHandlerExt(take_error);
+    libtiff.TIFFSetWarningHandlerExt(take_warning);
+    return true;
+}
+
+/* Load it, unless that is done. */
+static bool load(const char *file, struct fault *fault)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    static bool loaded;
+    void *handle;
+
+    pthread_mutex_lock(&turn);
+    if (!loaded) {
+        handle = dlopen(TIFF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        loaded = handle != NULL && find_functions(handle);
+        if (!loaded)
+            fault_set_for(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s",
+                          dlerror());
+        if (!loaded && handle != NULL)
+            dlclose(handle);
+    }
+    pthread_mutex_unlock(&turn);
+    return loaded;
 }
 
 /* ---- refusals ---- */
@@ -178,7 +284,7 @@ static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t o
 {
     uint16_t value = otherwise;
 
-    return reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
+    return libtiff.TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
 }
 
 /* Channels beyond the colours. */
@@ -194,8 +300,7 @@ static uint16_t read_extras(struct tiff_reader *reader, uint16_t **meanings)
 {
     uint16_t count = 0;
 
-    return reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_EXTRASAMPLES, &count, meanings) == 1 ? count
-                                                                                                    : 0;
+    return libtiff.TIFFGetField(reader->tiff, TIFFTAG_EXTRASAMPLES, &count, meanings) == 1 ? count : 0;
 }
 
 /* Alpha is the last of them, and no other. */
@@ -216,9 +321,9 @@ static struct shape read_shape(struct tiff_reader *reader)
 {
     struct shape shape = {.depth = 1};
 
-    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &shape.width);
-    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &shape.height);
-    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDEPTH, &shape.depth) != 1)
+    libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &shape.width);
+    libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &shape.height);
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDEPTH, &shape.depth) != 1)
         shape.depth = 1;
     shape.bits = short_field(reader, TIFFTAG_BITSPERSAMPLE, 1);
     shape.channels = short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1);
@@ -296,7 +401,7 @@ static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
     if (shape->photometric != PHOTOMETRIC_MINISBLACK && shape->photometric != PHOTOMETRIC_RGB)
         return refuse_number(reader, "PhotometricInterpretation", shape->photometric,
                              ": neither gray nor RGB");
-    if (most_of(shape->compression) == 0 || !reader->libtiff->TIFFIsCODECConfigured(shape->compression))
+    if (most_of(shape->compression) == 0 || !libtiff.TIFFIsCODECConfigured(shape->compression))
         return refuse_number(reader, "Compression", shape->compression, ", which is not supported");
     return true;
 }
@@ -336,15 +441,8 @@ struct directory {
 /* Bytes of the file; 0 for what it does not have, or what cannot be read. */
 static void read_bytes(struct tiff_reader *reader, uint64_t at, unsigned char *bytes, size_t size)
 {
-    struct fault fault;
-    size_t got = 0;
+    size_t got = read_at(reader, at, bytes, size);
 
-    if (!file_in_read_at(reader->file, at, bytes, size, &got, &fault)) {
-        if (!reader->failed)
-            *reader->fault = fault;
-        reader->failed = true;
-        got = 0;
-    }
     memset(bytes + got, 0, size - got);
 }
 
@@ -370,7 +468,7 @@ static struct directory find_directory(struct tiff_reader *reader)
 {
     enum { VERSION_BIG = 43, ENTRIES_MOST = 4096 };
     struct directory directory = {.big = number_at(reader, 2, 2) == VERSION_BIG};
-    uint64_t at = reader->libtiff->TIFFCurrentDirOffset(reader->tiff);
+    uint64_t at = libtiff.TIFFCurrentDirOffset(reader->tiff);
     size_t size = directory.big ? 8 : 2;
 
     directory.count = number_at(reader, at, size);
@@ -465,7 +563,7 @@ static bool is_carried(struct tiff_reader *reader, unsigned tag)
     if (tag == TIFFTAG_IMAGEDESCRIPTION)
         return reader->all.text.is_stack;
     if (tag == TIFFTAG_ORIENTATION)
-        return reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_ORIENTATION, &orientation) != 1 ||
+        return libtiff.TIFFGetField(reader->tiff, TIFFTAG_ORIENTATION, &orientation) != 1 ||
                orientation == ORIENTATION_TOPLEFT;
     if (tag == TIFFTAG_EXTRASAMPLES)
         return !has_other_extras(reader);
@@ -488,11 +586,11 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
         char name[48];
         if (is_carried(reader, tag))
             continue;
-        field = reader->libtiff->TIFFFieldWithTag(reader->tiff, tag);
+        field = libtiff.TIFFFieldWithTag(reader->tiff, tag);
         if (field == NULL)
             snprintf(name, sizeof name, "tag %u", tag);
         else
-            snprintf(name, sizeof name, "%s", reader->libtiff->TIFFFieldName(field));
+            snprintf(name, sizeof name, "%s", libtiff.TIFFFieldName(field));
         format_drop(all->dropped, sizeof all->dropped, name);
     }
     if (all->text.is_stack && all->text.others[0] != '\0')
@@ -505,7 +603,7 @@ static bool read_description(struct tiff_reader *reader)
     const struct directory directory = find_directory(reader);
     const char *description = NULL;
 
-    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
     all->distance[0] = read_distance(reader, &directory, TIFFTAG_XRESOLUTION);
@@ -530,7 +628,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->channels = shape->channels;
     all->alpha = shape->alpha;
     all->type = type;
-    all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    all->endian = libtiff.TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
     return read_description(reader);
 }
@@ -565,32 +663,31 @@ enum { DECIDING = sizeof deciding / sizeof *deciding };
 
 static uint32_t pieces(struct tiff_reader *reader)
 {
-    return reader->libtiff->TIFFIsTiled(reader->tiff) ? reader->libtiff->TIFFNumberOfTiles(reader->tiff)
-                                                      : reader->libtiff->TIFFNumberOfStrips(reader->tiff);
+    return libtiff.TIFFIsTiled(reader->tiff) ? libtiff.TIFFNumberOfTiles(reader->tiff)
+                                             : libtiff.TIFFNumberOfStrips(reader->tiff);
 }
 
 /* One of the numbers that libtiff uses for a tag. */
 static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag, uint32_t index,
                           uint64_t *number)
 {
-    const struct tiff_library *libtiff = reader->libtiff;
     uint32_t wide = 0;
     uint16_t narrow = 0;
     int known = 1;
 
     if (tag->kind == PLACE_BY_PIECE) {
-        *number = libtiff->TIFFGetStrileOffset(reader->tiff, index);
+        *number = libtiff.TIFFGetStrileOffset(reader->tiff, index);
     } else if (tag->kind == BYTES_BY_PIECE) {
-        *number = libtiff->TIFFGetStrileByteCount(reader->tiff, index);
+        *number = libtiff.TIFFGetStrileByteCount(reader->tiff, index);
     } else if (tag->kind == SHORT_BY_EXTRA) {
         uint16_t *meanings = NULL;
         known = index < read_extras(reader, &meanings);
         *number = known ? meanings[index] : 0;
     } else if (tag->kind == LONG_NUMBER) {
-        known = libtiff->TIFFGetField(reader->tiff, tag->tag, &wide);
+        known = libtiff.TIFFGetField(reader->tiff, tag->tag, &wide);
         *number = wide;
     } else {
-        known = libtiff->TIFFGetField(reader->tiff, tag->tag, &narrow);
+        known = libtiff.TIFFGetField(reader->tiff, tag->tag, &narrow);
         *number = narrow;
     }
     return known == 1;
@@ -640,16 +737,22 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
     return !reader->failed;
 }
 
+static uint64_t rows_per_strip(struct tiff_reader *reader)
+{
+    uint32_t rows = 0;
+
+    libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows);
+    return rows;
+}
+
 /* Bytes of samples in a strip or tile. */
 static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 {
-    uint64_t rows = reader->all.height, each;
-    uint32_t rows_per_strip = 0;
+    uint64_t rows = reader->all.height, each = rows_per_strip(reader);
 
-    if (reader->libtiff->TIFFIsTiled(reader->tiff))
-        return (uint64_t)reader->libtiff->TIFFTileSize(reader->tiff);
-    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
-    each = rows_per_strip == 0 || rows_per_strip > rows ? rows : rows_per_strip;
+    if (libtiff.TIFFIsTiled(reader->tiff))
+        return (uint64_t)libtiff.TIFFTileSize(reader->tiff);
+    each = each == 0 || each > rows ? rows : each;
     rows -= each * piece;
     return (rows < each ? rows : each) * reader->row_bytes;
 }
@@ -657,19 +760,15 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 /* Of a strip that has all the rows that it may have: some programs fill the last one up to that. */
 static uint64_t piece_bytes_most(struct tiff_reader *reader)
 {
-    uint32_t rows_per_strip = 0;
-
-    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
-    return reader->libtiff->TIFFIsTiled(reader->tiff) ? 0 : (uint64_t)rows_per_strip * reader->row_bytes;
+    return libtiff.TIFFIsTiled(reader->tiff) ? 0 : rows_per_strip(reader) * reader->row_bytes;
 }
 
 /* The file has the piece, and it can hold what it should. */
 static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned most, uint64_t *samples)
 {
-    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
-    uint64_t needed = piece_bytes(reader, piece),
-             offset = reader->libtiff->TIFFGetStrileOffset(reader->tiff, piece),
-             bytes = reader->libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
+    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
+    uint64_t needed = piece_bytes(reader, piece), offset = libtiff.TIFFGetStrileOffset(reader->tiff, piece),
+             bytes = libtiff.TIFFGetStrileByteCount(reader->tiff, piece);
 
     if (offset == 0 || offset > reader->size || bytes > reader->size - offset)
         return refuse(reader, tiled ? "TileOffsets" : "StripOffsets", "outside the file");
@@ -696,13 +795,13 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
     uint32_t width = 0, height = 0;
     size_t bytes;
 
-    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width) != 1 || width == 0)
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width) != 1 || width == 0)
         return refuse(reader, "TileWidth", "missing, or 0");
-    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
         return refuse(reader, "TileLength", "missing, or 0");
     if (!mem_product(&bytes, width, height) ||
         !mem_product(&bytes, bytes, reader->row_bytes / reader->all.width) ||
-        reader->libtiff->TIFFTileSize64(reader->tiff) != bytes)
+        libtiff.TIFFTileSize64(reader->tiff) != bytes)
         return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
     if (across(reader->all.width, width) * across(reader->all.height, height) != count)
         return refuse_number(reader, "TileOffsets", count, " tiles, which does not fit the page");
@@ -720,14 +819,14 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
 
     if (across(reader->all.height, (uint32_t)first) != count)
         return refuse_number(reader, "StripOffsets", count, " strips, which does not fit the page");
-    if (reader->libtiff->TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
+    if (libtiff.TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
     return true;
 }
 
 static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64_t *samples)
 {
-    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
+    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
     uint32_t count = pieces(reader);
 
     if (!(tiled ? check_tiles(reader, count) : check_strips(reader, count)))
@@ -754,7 +853,7 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     reader->pages = pages;
     pages[reader->page_count++] = (struct page){
         .number = reader->page,
-        .directory = reader->libtiff->TIFFCurrentDirOffset(reader->tiff),
+        .directory = libtiff.TIFFCurrentDirOffset(reader->tiff),
         .samples = samples,
         .piece_bytes = piece_bytes(reader, 0),
     };
@@ -770,7 +869,7 @@ static bool take_page(struct tiff_reader *reader)
     uint32_t kind = 0;
 
     /* Smaller copies and masks are no planes. */
-    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
+    libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
     if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0) {
         reader->all.left_out++;
         return true;
@@ -786,10 +885,10 @@ static bool scan(struct tiff_reader *reader)
     for (;; reader->page++) {
         if (!take_page(reader))
             return false;
-        if (reader->libtiff->TIFFLastDirectory(reader->tiff))
+        if (libtiff.TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
                    refuse(reader, "NewSubfileType", "only reduced copies or masks, no page");
-        if (!reader->libtiff->TIFFReadDirectory(reader->tiff))
+        if (!libtiff.TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
     }
 }
@@ -800,19 +899,15 @@ static bool scan(struct tiff_reader *reader)
 static bool decodes_beyond(struct tiff_reader *reader, uint32_t piece, uint64_t bytes, unsigned char *code,
                            unsigned char *samples)
 {
-    const struct tiff_library *libtiff = reader->libtiff;
-    uint64_t size = libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
-    size_t got;
+    uint64_t size = libtiff.TIFFGetStrileByteCount(reader->tiff, piece);
+    size_t got = read_at(reader, libtiff.TIFFGetStrileOffset(reader->tiff, piece), code, (size_t)size);
     bool beyond;
 
-    if (!file_in_read_at(reader->file, libtiff->TIFFGetStrileOffset(reader->tiff, piece), code, (size_t)size,
-                         &got, reader->fault)) {
-        reader->failed = true;
+    if (reader->failed)
         return false;
-    }
     reader->probing = true;
-    beyond = libtiff->TIFFReadFromUserBuffer(reader->tiff, piece, code, (tmsize_t)got, samples,
-                                             (tmsize_t)(bytes + sample_size(reader->all.type))) == 1;
+    beyond = libtiff.TIFFReadFromUserBuffer(reader->tiff, piece, code, (tmsize_t)got, samples,
+                                            (tmsize_t)(bytes + sample_size(reader->all.type))) == 1;
     reader->probing = false;
     return beyond;
 }
@@ -820,9 +915,9 @@ static bool decodes_beyond(struct tiff_reader *reader, uint32_t piece, uint64_t 
 /* A last strip may have all the rows of others, but no more than that. */
 static bool check_code(struct tiff_reader *reader, uint32_t piece)
 {
-    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
+    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
     uint64_t bytes = piece_bytes(reader, piece), most = tiled ? bytes : piece_bytes_most(reader),
-             code_bytes = reader->libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
+             code_bytes = libtiff.TIFFGetStrileByteCount(reader->tiff, piece);
     unsigned char *code, *samples;
     bool more = false;
 
@@ -850,20 +945,19 @@ static bool check_code(struct tiff_reader *reader, uint32_t piece)
  * with, they show it. Predictors want whole rows, so that they are set aside meanwhile. */
 static bool check_codes(struct tiff_reader *reader)
 {
-    const struct tiff_library *libtiff = reader->libtiff;
     uint64_t directory = reader->pages[reader->page].directory;
     uint16_t predictor = 0;
     uint32_t last;
 
-    if (!libtiff->TIFFSetSubDirectory(reader->tiff, directory))
+    if (!libtiff.TIFFSetSubDirectory(reader->tiff, directory))
         return refuse_damage(reader);
     if (short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_NONE)
         return true;
-    if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_PREDICTOR, &predictor) == 1)
-        libtiff->TIFFSetField(reader->tiff, TIFFTAG_PREDICTOR, PREDICTOR_NONE);
-    last = libtiff->TIFFIsTiled(reader->tiff) ? 0 : pieces(reader) - 1;
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_PREDICTOR, &predictor) == 1)
+        libtiff.TIFFSetField(reader->tiff, TIFFTAG_PREDICTOR, PREDICTOR_NONE);
+    last = libtiff.TIFFIsTiled(reader->tiff) ? 0 : pieces(reader) - 1;
     return check_code(reader, 0) && (last == 0 || check_code(reader, last)) &&
-           (libtiff->TIFFSetSubDirectory(reader->tiff, directory) || refuse_damage(reader));
+           (libtiff.TIFFSetSubDirectory(reader->tiff, directory) || refuse_damage(reader));
 }
 
 /* Pages whose pieces are alike have the extents of the first one, whose pieces have been looked at. */
@@ -957,7 +1051,6 @@ static bool place_pages(struct tiff_reader *reader, const char *description, str
 /* OME's slices are the pages that it says, in whatever order these are. */
 static bool order_pages(struct tiff_reader *reader)
 {
-    const struct tiff_library *libtiff = reader->libtiff;
     const char *description = NULL;
     struct page *slices;
 
@@ -966,8 +1059,8 @@ static bool order_pages(struct tiff_reader *reader)
                       "BinaryOnly: another file tells the order of the pages, which is not supported");
     if (reader->page_count == 1 || !reader->all.text.places_pages)
         return true;
-    if (!libtiff->TIFFSetSubDirectory(reader->tiff, reader->pages[0].directory) ||
-        libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+    if (!libtiff.TIFFSetSubDirectory(reader->tiff, reader->pages[0].directory) ||
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         return refuse_damage(reader);
     slices = mem_zeroed(reader->page_count, sizeof *slices, "the pages of a TIFF file", reader->fault);
     if (slices == NULL)
@@ -1003,16 +1096,15 @@ static bool start(struct tiff_reader *reader)
     if (!file_in_remaining(reader->file, &reader->size))
         return fault_set_for(reader->fault, STATUS_USAGE, file_in_name(reader->file),
                              "a TIFF file is not read in order, so it must be a regular file");
-    reader->libtiff = tiff_library_load(take_error, take_warning, file_in_name(reader->file), reader->fault);
-    if (reader->libtiff == NULL)
+    if (!load(file_in_name(reader->file), reader->fault))
         return false;
     /* No memory map, and strips as they are. */
-    reader->tiff = reader->libtiff->TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some,
-                                                   write_none, seek, close_nothing, tell_size, NULL, NULL);
+    reader->tiff = libtiff.TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some, write_none,
+                                          seek, close_nothing, tell_size, NULL, NULL);
     return reader->tiff != NULL || refuse_damage(reader);
 }
 
-bool tiff_reader_open(struct tiff_reader **result, struct file_in *file, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault)
 {
     struct tiff_reader *reader = mem_zeroed(1, sizeof *reader, "a TIFF reader", fault);
 
@@ -1023,45 +1115,36 @@ bool tiff_reader_open(struct tiff_reader **result, struct file_in *file, struct 
     errno = 0;
     if (start(reader) && scan(reader) && check_pages(reader) && expand_stack(reader) &&
         check_description(reader) && order_pages(reader) && make_room(reader) && !reader->failed) {
-        *result = reader;
+        reader->all.reading_bytes =
+            reader->page_count * sizeof *reader->pages + band_rows(reader) * reader->row_bytes +
+            (size_t)reader->tile_width * reader->tile_height * (reader->row_bytes / reader->all.width);
+        *pages = &reader->all;
         return true;
     }
-    tiff_reader_close(reader);
+    tiff_reader_close(&reader->all);
     return false;
 }
 
-void tiff_reader_close(struct tiff_reader *reader)
+void tiff_reader_close(struct tiff_pages *pages)
 {
+    struct tiff_reader *reader = (struct tiff_reader *)pages;
     struct fault ignored;
 
-    if (reader == NULL)
-        return;
     reader->fault = &ignored;
     if (reader->tiff != NULL)
-        reader->libtiff->TIFFClose(reader->tiff);
+        libtiff.TIFFClose(reader->tiff);
     mem_free(reader->pages);
     mem_free(reader->tile);
     mem_free(reader->band);
     mem_free(reader);
 }
 
-const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader)
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page)
 {
-    return &reader->all;
-}
+    const struct tiff_reader *reader = (const struct tiff_reader *)pages;
 
-uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page)
-{
     return reader->in_step ? reader->pages[0].samples + page * reader->all.height * reader->row_bytes
                            : reader->pages[page].samples;
-}
-
-size_t tiff_reader_bytes(const struct tiff_reader *reader)
-{
-    size_t sample = reader->row_bytes / (size_t)reader->all.width;
-
-    return reader->page_count * sizeof *reader->pages + band_rows(reader) * reader->row_bytes +
-           (size_t)reader->tile_width * reader->tile_height * sample;
 }
 
 /* ---- rows ---- */
@@ -1073,9 +1156,8 @@ static bool place_tile(struct tiff_reader *reader, uint32_t x, uint32_t y, uint3
     uint64_t rows = reader->all.height - y, columns = reader->all.width - x;
     tmsize_t size = (tmsize_t)((size_t)width * height * sample);
 
-    if (reader->libtiff->TIFFReadEncodedTile(reader->tiff,
-                                             reader->libtiff->TIFFComputeTile(reader->tiff, x, y, 0, 0),
-                                             reader->tile, size) != size)
+    if (libtiff.TIFFReadEncodedTile(reader->tiff, libtiff.TIFFComputeTile(reader->tiff, x, y, 0, 0),
+                                    reader->tile, size) != size)
         return refuse(reader, "TileOffsets", "a tile is damaged");
     for (uint64_t row = 0; row < height && row < rows; row++)
         memcpy(reader->band + row * reader->row_bytes + x * sample, reader->tile + row * width * sample,
@@ -1087,8 +1169,8 @@ static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
 {
     uint32_t width = 0, height = 0, row = (uint32_t)reader->row;
 
-    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
-    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
+    libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
+    libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
     for (uint64_t x = 0; row % height == 0 && x < reader->all.width; x += width) {
         if (!place_tile(reader, (uint32_t)x, row, width, height))
             return false;
@@ -1100,18 +1182,19 @@ static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
 static bool next_row(struct tiff_reader *reader, unsigned char *samples)
 {
     if (reader->row == 0 &&
-        reader->libtiff->TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
-        !reader->libtiff->TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
+        libtiff.TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
+        !libtiff.TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
         return refuse_damage(reader);
-    if (reader->libtiff->TIFFIsTiled(reader->tiff))
+    if (libtiff.TIFFIsTiled(reader->tiff))
         return tiled_row(reader, samples) && !reader->failed;
-    if (reader->libtiff->TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) != 1)
+    if (libtiff.TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) != 1)
         return refuse(reader, "StripOffsets", "a strip is damaged");
     return !reader->failed;
 }
 
-bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault)
+bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault)
 {
+    struct tiff_reader *reader = (struct tiff_reader *)pages;
     unsigned char *to = samples;
 
     reader->fault = fault;
@@ -1129,39 +1212,27 @@ bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, st
 
 #else
 
-bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault)
 {
-    (void)reader;
+    (void)pages;
     return fault_set_for(fault, STATUS_INPUT, file_in_name(file),
                          "a TIFF file: this program was built without libtiff");
 }
 
-void tiff_reader_close(struct tiff_reader *reader)
+void tiff_reader_close(struct tiff_pages *pages)
 {
-    (void)reader;
+    (void)pages;
 }
 
-const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader)
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page)
 {
-    (void)reader;
-    return NULL;
-}
-
-uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page)
-{
-    (void)reader;
+    (void)pages;
     return page;
 }
 
-size_t tiff_reader_bytes(const struct tiff_reader *reader)
+bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault)
 {
-    (void)reader;
-    return 0;
-}
-
-bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault)
-{
-    (void)reader, (void)samples, (void)rows;
+    (void)pages, (void)samples, (void)rows;
     return fault_raise(fault, STATUS_INPUT, "this program was built without libtiff");
 }
 #endif

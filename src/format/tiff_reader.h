@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tiff_reader;
-
 /* What all pages have in common. */
 struct tiff_pages {
     uint64_t count, left_out; /* pages; and those that are smaller copies or masks */
@@ -28,22 +26,20 @@ struct tiff_pages {
     struct tiff_text text; /* of the first page */
     char dropped[384];     /* its tags that tell more than all this, by their names; else empty */
     char warning[256];     /* libtiff's first one, but for unknown tags; else empty */
-    bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */
+    bool plain; /* samples stand in the file as they are, those of each page together: tiff_reader_place tells
+                   where */
+    size_t reading_bytes; /* of memory, which reading takes besides the samples */
 };
 
-/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. */
-bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault);
-void tiff_reader_close(struct tiff_reader *reader);
-
-const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader);
+/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. Calls for
+   one file must not overlap. */
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault);
+void tiff_reader_close(struct tiff_pages *pages);
 
 /* The offset of a page's samples in the file, if pages are plain. */
-uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page);
-
-/* Bytes of memory that reading takes besides the samples. */
-size_t tiff_reader_bytes(const struct tiff_reader *reader);
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page);
 
 /* Read the next rows, of this page and those after it, in this machine's byte order. */
-bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault);
+bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault);
 
 #endif
