@@ -5,7 +5,6 @@
 #include "base/deflate.h"
 #include "format/format.h"
 #include "png/png_filter.h"
-#include "png/png_unfilter.h"
 #include "fixture.h"
 #include "harness.h"
 #include "profile.h"
@@ -1405,7 +1404,7 @@ static int expected_prediction(unsigned type, int left, int above, int corner)
     return predictions[type];
 }
 
-static void check_unfiltered(unsigned type, const struct png_unfilter_rows *rows, const unsigned char *plain)
+static void check_unfiltered(unsigned type, const struct png_filtered_row *rows, const unsigned char *plain)
 {
     for (size_t i = 0; i < rows->bytes; i++) {
         bool inside = i >= rows->pixel;
@@ -1422,13 +1421,13 @@ START_TEST(filters_are_taken_back)
     unsigned char filtered[FILTERED_BYTES_MOST], above[FILTERED_BYTES_MOST], plain[FILTERED_BYTES_MOST];
     uint32_t seed = 7;
     for (size_t pixel = 1; pixel <= PNG_FILTER_REACH; pixel++)
-        for (size_t bytes = pixel; bytes <= FILTERED_BYTES_MOST - PNG_UNFILTER_SLACK; bytes += pixel) {
-            struct png_unfilter_rows rows = {filtered, above, bytes, pixel};
+        for (size_t bytes = pixel; bytes <= FILTERED_BYTES_MOST - PNG_FILTER_SLACK; bytes += pixel) {
+            struct png_filtered_row rows = {filtered, above, bytes, pixel};
             for (size_t i = 0; i < sizeof filtered; i++) {
                 filtered[i] = (unsigned char)next_random(&seed);
                 above[i] = (unsigned char)next_random(&seed);
             }
-            ck_assert(png_unfilter((unsigned)_i, &rows, plain));
+            ck_assert(png_filter_undo((unsigned)_i, &rows, plain));
             check_unfiltered((unsigned)_i, &rows, plain);
         }
 }
@@ -1436,19 +1435,19 @@ END_TEST
 
 START_TEST(other_filters_are_none)
 {
-    unsigned char row[1 + PNG_UNFILTER_SLACK] = {0}, plain[1 + PNG_UNFILTER_SLACK];
-    struct png_unfilter_rows rows = {row, row, 1, 1};
+    unsigned char row[1 + PNG_FILTER_SLACK] = {0}, plain[1 + PNG_FILTER_SLACK];
+    struct png_filtered_row rows = {row, row, 1, 1};
     for (unsigned type = FILTERS; type < 256; type++)
-        ck_assert(!png_unfilter(type, &rows, plain));
+        ck_assert(!png_filter_undo(type, &rows, plain));
 }
 END_TEST
 
 /* Pixels of eight bytes, each with another value above: the first is made `left`, the second is the guess. */
 START_TEST(paeth_chooses_as_specified)
 {
-    unsigned char filtered[16 + PNG_UNFILTER_SLACK] = {0}, above[16 + PNG_UNFILTER_SLACK] = {0};
-    unsigned char plain[16 + PNG_UNFILTER_SLACK];
-    struct png_unfilter_rows rows = {filtered, above, 16, 8};
+    unsigned char filtered[16 + PNG_FILTER_SLACK] = {0}, above[16 + PNG_FILTER_SLACK] = {0};
+    unsigned char plain[16 + PNG_FILTER_SLACK];
+    struct png_filtered_row rows = {filtered, above, 16, 8};
     for (int left = 0; left < 256; left++)
         for (int corner = 0; corner < 256; corner++) {
             memset(filtered, left - corner, 8);
@@ -1456,7 +1455,7 @@ START_TEST(paeth_chooses_as_specified)
             for (int first = 0; first < 256; first += 8) {
                 for (int lane = 0; lane < 8; lane++)
                     above[8 + lane] = (unsigned char)(first + lane);
-                ck_assert(png_unfilter(4, &rows, plain));
+                ck_assert(png_filter_undo(4, &rows, plain));
                 for (int lane = 0; lane < 8; lane++)
                     if (plain[8 + lane] != expected_paeth(left, first + lane, corner))
                         ck_abort_msg("left %d, above %d, corner %d: %d", left, first + lane, corner,
@@ -1471,8 +1470,8 @@ static void check_comes_back(const struct png_filter_rows *rows, const unsigned 
     unsigned char plain[FILTERED_BYTES_MOST];
     for (size_t y = 0; y < rows->count; y++, filtered += rows->bytes + 1) {
         const unsigned char *here = rows->first + y * rows->stride;
-        struct png_unfilter_rows back = {filtered + 1, here - rows->stride, rows->bytes, rows->pixel};
-        ck_assert(png_unfilter(filtered[0], &back, plain));
+        struct png_filtered_row back = {filtered + 1, here - rows->stride, rows->bytes, rows->pixel};
+        ck_assert(png_filter_undo(filtered[0], &back, plain));
         ck_assert_mem_eq(plain, here, rows->bytes);
     }
 }
@@ -1481,7 +1480,7 @@ START_TEST(what_was_filtered_comes_back)
 {
     enum { BYTES = 192, STRIDE = BYTES + PNG_FILTER_REACH };
     unsigned char room[(FILTERED_ROWS + 1) * STRIDE + PNG_FILTER_REACH] = {0};
-    unsigned char filtered[FILTERED_ROWS * (BYTES + 1) + PNG_UNFILTER_SLACK];
+    unsigned char filtered[FILTERED_ROWS * (BYTES + 1) + PNG_FILTER_SLACK];
     uint32_t seed = 3;
     for (size_t y = 1; y <= FILTERED_ROWS; y++)
         for (size_t i = 0; i < BYTES; i++)

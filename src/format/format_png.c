@@ -5,7 +5,7 @@
 #include "png/png_adam7.h"
 #include "png/png_image_data.h"
 #include "png/png_chunks.h"
-#include "png/png_profile.h"
+#include "png/icc.h"
 #include "png/png_rows.h"
 #include "png/png_error.h"
 #include "format.h"
@@ -221,7 +221,7 @@ static const char *unknown_profile(const struct png_chunks *chunks, const struct
 {
     const struct png_chunk *profile = png_chunks_find(chunks, "iCCP");
     enum icc_space space = header->grid.channels > 2 ? ICC_RGB : ICC_GRAY;
-    if (profile != NULL && !png_profile_is_srgb(profile, space))
+    if (profile != NULL && !icc_chunk_is_srgb(profile, space))
         return "iCCP";
     return png_chunks_find(chunks, "cICP") != NULL ? "cICP" : NULL;
 }

@@ -2,12 +2,16 @@
  * name. */
 #include "icc.h"
 
+#include "base/mem.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <zlib.h>
 
 /* Where things stand in the header, in the table of tags, and in the data of a tag. */
 enum {
+    HEADER_BYTES = 128,
     VERSION_AT = 8,
     CLASS_AT = 12,
     SPACE_AT = 16,
@@ -22,6 +26,7 @@ enum {
     PARAMETERS_AT = 12
 };
 
+enum { SIZE_BYTES = 4, PROFILE_BYTES_MOST = 64 << 10, METHOD_DEFLATE = 0 };
 enum { TAGS_MOST = 100, FIXED_BYTES = 4, AXES = 3, CODES = 256 };
 
 #define TOLERANCE  0.002
@@ -79,28 +84,23 @@ static bool near_all(const unsigned char *fixed, const double *values, size_t co
     return true;
 }
 
-size_t icc_size(const unsigned char head[ICC_SIZE_BYTES])
-{
-    return get32(head);
-}
-
 /* ---- tags ---- */
 
 static const unsigned char *entry_of(const struct span *profile, size_t number)
 {
-    return profile->bytes + ICC_HEADER_BYTES + COUNT_BYTES + number * ENTRY_BYTES;
+    return profile->bytes + HEADER_BYTES + COUNT_BYTES + number * ENTRY_BYTES;
 }
 
 static size_t tag_count(const struct span *profile)
 {
-    return get32(profile->bytes + ICC_HEADER_BYTES);
+    return get32(profile->bytes + HEADER_BYTES);
 }
 
 static bool entry_is_sound(const struct span *profile, size_t number)
 {
     const unsigned char *entry = entry_of(profile, number);
     size_t offset = get32(entry + 4), size = get32(entry + 8);
-    size_t least = ICC_HEADER_BYTES + COUNT_BYTES + tag_count(profile) * ENTRY_BYTES;
+    size_t least = HEADER_BYTES + COUNT_BYTES + tag_count(profile) * ENTRY_BYTES;
     if (offset < least || offset > profile->size || size > profile->size - offset)
         return false;
     for (size_t other = 0; other < number; other++)
@@ -112,7 +112,7 @@ static bool entry_is_sound(const struct span *profile, size_t number)
 static bool tags_are_sound(const struct span *profile)
 {
     size_t count = tag_count(profile);
-    if (count > TAGS_MOST || profile->size < ICC_HEADER_BYTES + COUNT_BYTES + count * ENTRY_BYTES)
+    if (count > TAGS_MOST || profile->size < HEADER_BYTES + COUNT_BYTES + count * ENTRY_BYTES)
         return false;
     for (size_t i = 0; i < count; i++)
         if (!entry_is_sound(profile, i))
@@ -238,7 +238,7 @@ static bool curve_is_srgb(const struct span *profile, const char *tag)
 static bool header_fits(const struct span *profile, enum icc_space space)
 {
     const unsigned char *header = profile->bytes;
-    return icc_size(header) == profile->size && (header[VERSION_AT] == 2 || header[VERSION_AT] == 4) &&
+    return get32(header) == profile->size && (header[VERSION_AT] == 2 || header[VERSION_AT] == 4) &&
            says(header + CLASS_AT, "mntr") && says(header + SPACE_AT, space == ICC_GRAY ? "GRAY" : "RGB ") &&
            says(header + CONNECTION_AT, "XYZ ") && says(header + SIGNATURE_AT, "acsp") &&
            near_all(header + ILLUMINANT_AT, d50, AXES);
@@ -282,9 +282,52 @@ static bool colours_are_srgb(const struct span *profile)
 bool icc_is_srgb(const unsigned char *bytes, size_t size, enum icc_space space)
 {
     const struct span profile = {bytes, size};
-    if (size < ICC_HEADER_BYTES + COUNT_BYTES || !header_fits(&profile, space) || !tags_are_sound(&profile))
+    if (size < HEADER_BYTES + COUNT_BYTES || !header_fits(&profile, space) || !tags_are_sound(&profile))
         return false;
     if (has_tables(&profile) || !white_is_srgb(&profile))
         return false;
     return space == ICC_GRAY ? curve_is_srgb(&profile, "kTRC") : colours_are_srgb(&profile);
+}
+
+/* ---- the chunk iCCP: a name, then the profile, deflated ---- */
+
+/* So many bytes, and whether that ends as it should. */
+static bool inflate_part(z_stream *zlib, unsigned char *to, size_t size, bool last)
+{
+    zlib->next_out = to;
+    zlib->avail_out = (uInt)size;
+    int outcome = inflate(zlib, last ? Z_FINISH : Z_SYNC_FLUSH);
+    return zlib->avail_out == 0 && (last ? outcome == Z_STREAM_END && zlib->avail_in == 0 : outcome == Z_OK);
+}
+
+static bool inflated_is_srgb(z_stream *zlib, enum icc_space space)
+{
+    unsigned char head[SIZE_BYTES];
+    if (!inflate_part(zlib, head, sizeof head, false))
+        return false;
+    struct fault fault;
+    size_t size = get32(head);
+    if (size <= sizeof head || size > PROFILE_BYTES_MOST)
+        return false;
+    unsigned char *profile = mem_alloc(size, 1, "a colour profile", &fault);
+    if (profile == NULL)
+        return false;
+    memcpy(profile, head, sizeof head);
+    bool is = inflate_part(zlib, profile + sizeof head, size - sizeof head, true) &&
+              icc_is_srgb(profile, size, space);
+    mem_free(profile);
+    return is;
+}
+
+bool icc_chunk_is_srgb(const struct png_chunk *chunk, enum icc_space space)
+{
+    const unsigned char *name_end = memchr(chunk->bytes, 0, chunk->size), *end = chunk->bytes + chunk->size;
+    if (name_end == NULL || end - name_end < 2 || name_end[1] != METHOD_DEFLATE)
+        return false;
+    z_stream zlib = {.next_in = (z_const Bytef *)name_end + 2, .avail_in = (uInt)(end - name_end - 2)};
+    if (inflateInit(&zlib) != Z_OK)
+        return false;
+    bool is = inflated_is_srgb(&zlib, space);
+    inflateEnd(&zlib);
+    return is;
 }

@@ -1,15 +1,25 @@
-/* Encoding of a PNG: libpng writes its frame, strips of rows are filtered and deflated on several threads. */
+/* Encoding of a PNG. libpng writes the frame of the file: signature, header, chunks of metadata, end mark.
+   The image is cut into strips of some 256 KiB of rows; where they end depends on the picture alone, so the
+   file is the same for any number of threads. The caller copies rows into a strip. Once that is full, a
+   thread filters and deflates it, or the caller does when it would have to wait (base/ordered_work.h). When
+   all strips are under way, or all rows are in, the caller takes the oldest, joins its checksum to those
+   before, and writes it as an IDAT chunk. A strip is deflated by itself, but it begins with copies of the
+   last rows before it, at whose matches deflate may point. */
 #include "png_encoder.h"
 
 #include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
+#include "base/ordered_work.h"
+#include "base/size.h"
 #include "model/limits.h"
-#include "png_strips.h"
+#include "model/sample.h"
+#include "png_filter.h"
 #include "png_error.h"
 
 #include <math.h>
 #include <setjmp.h>
+#include <string.h>
 
 enum { CHECKSUM_BYTES = 4 };
 
@@ -24,18 +34,61 @@ enum { CHECKSUM_BYTES = 4 };
 /* An IDAT chunk holds a strip, but not what a single row of gigabytes makes. */
 #define IDAT_BYTES_MOST ((size_t)1 << 30)
 
+/* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several.
+ */
+#define STRIP_BYTES ((size_t)256 << 10)
+
+/* Strips under way for each thread: one in its hands, one that waits. */
+enum { STRIPS_A_THREAD = 2 };
+
+/* A strip may see the end of the one before it, unless that costs more than it can be worth. */
+enum { CONTEXT_SHARE = 8 };
+
+/* A strip on its way. The rows before it are its context, and above that is one row more. */
+struct strip {
+    unsigned char *rows;
+    unsigned char *deflated;
+    size_t context, count; /* rows */
+    bool last;
+
+    /* Once it is deflated. */
+    size_t size;
+    size_t plain_size;
+    uint32_t checksum; /* Adler-32 of what was deflated */
+};
+
+struct worker {
+    struct deflater *deflater;
+    unsigned char *filtered;
+};
+
 struct png_encoder {
     struct png_error_trap trap;
     png_structp png;
     png_infop info;
     struct file_out *file;
     const struct png_chunks *chunks;
-    struct png_strips *strips;
-    size_t row_bytes;
+    size_t row_bytes, row_count, pixel_bytes;
+    bool swapped; /* 16-bit samples come with the low byte first */
     int level;
+
+    size_t stride, strip_rows, context_rows;
+    struct strip *strips;
+    size_t strip_count;
+    struct worker *workers; /* the first is the calling thread */
+    size_t worker_count;
+    struct ordered_work *ordered;
+
+    size_t rows_in;
+    bool filling;     /* a strip has rows, but not all */
+    size_t filled;    /* the strip that the caller fills, or the last that it filled */
+    size_t row;       /* rows in it */
+    size_t under_way; /* strips that are full and not written */
     bool image_begun;
     uint32_t checksum; /* of the strips so far */
 };
+
+/* ---- the frame, by libpng ---- */
 
 static void write_bytes(png_structp png, png_bytep bytes, size_t size)
 {
@@ -76,7 +129,7 @@ static int color_type(unsigned channels)
     return types[channels - 1];
 }
 
-static void write_notes(struct png_encoder *encoder, bool after_image)
+static void write_chunks(struct png_encoder *encoder, bool after_image)
 {
     if (encoder->chunks == NULL)
         return;
@@ -110,7 +163,7 @@ static void write_head(struct png_encoder *encoder, const struct png_encoder_pic
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     tell_distance(encoder, picture);
     png_write_info(png, encoder->info);
-    write_notes(encoder, false);
+    write_chunks(encoder, false);
 }
 
 static bool begin(struct png_encoder *encoder, const struct png_encoder_picture *picture, struct fault *fault)
@@ -124,40 +177,87 @@ static bool begin(struct png_encoder *encoder, const struct png_encoder_picture 
     return true;
 }
 
-static bool start_strips(struct png_encoder *encoder, const struct png_encoder_picture *picture,
-                         struct fault *fault)
+/* The row of a strip with this number, counted from the one above its context. */
+static unsigned char *strip_row(const struct png_encoder *encoder, const struct strip *strip, size_t row)
 {
-    const struct png_strips_picture rows = {
-        .row_bytes = encoder->row_bytes,
-        .rows = picture->height,
-        .pixel_bytes = picture->channels * (picture->depth / 8),
-        .swapped = picture->little_endian,
-        .level = encoder->level,
+    return strip->rows + row * encoder->stride + PNG_FILTER_REACH;
+}
+
+/* ---- a strip, by any thread ---- */
+
+static void filter_and_deflate(void *context, size_t place, unsigned number)
+{
+    const struct png_encoder *encoder = context;
+    struct worker *worker = &encoder->workers[number];
+    struct strip *strip = &encoder->strips[place];
+    const struct png_filter_rows rows = {
+        .first = strip_row(encoder, strip, 1),
+        .stride = encoder->stride,
+        .bytes = encoder->row_bytes,
+        .count = strip->context + strip->count,
+        .pixel = encoder->pixel_bytes,
     };
-    return png_strips_open(&encoder->strips, &rows, picture->threads, fault);
+    size_t before = strip->context * (encoder->row_bytes + 1);
+    const struct deflate_strip plain = {
+        .bytes = worker->filtered + before,
+        .size = strip->count * (encoder->row_bytes + 1),
+        .before = before,
+        .last = strip->last,
+    };
+    png_filter_apply(&rows, encoder->level > 0 ? PNG_FILTER_LEAST_SUM : PNG_FILTER_NONE_ROW,
+                     worker->filtered);
+    strip->size = deflater_run(worker->deflater, &plain, strip->deflated);
+    strip->plain_size = plain.size;
+    strip->checksum = deflate_checksum(&plain);
 }
 
-bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
-                       const struct png_encoder_picture *picture, struct fault *fault)
+/* ---- rows in ---- */
+
+/* The rows above a new strip: the last ones of the strip before, or black beyond the picture's edge. */
+static void begin_strip(const struct png_encoder *encoder, struct strip *strip, const struct strip *before)
 {
-    struct png_encoder *made = mem_zeroed(1, sizeof *made, "PNG encoder", fault);
-    if (made == NULL)
-        return false;
-    made->trap.name = file_out_name(file);
-    made->trap.status = STATUS_FAILURE;
-    made->file = file;
-    made->chunks = picture->chunks;
-    made->row_bytes = picture->width * picture->channels * (picture->depth / 8);
-    made->level = picture->level < 0 ? PNG_LEVEL : picture->level;
-    if (!start_strips(made, picture, fault) || !begin(made, picture, fault)) {
-        png_encoder_free(made);
-        return false;
+    if (encoder->rows_in == 0) {
+        strip->context = 0;
+        memset(strip_row(encoder, strip, 0), 0, encoder->row_bytes);
+        return;
     }
-    *encoder = made;
-    return true;
+    strip->context = encoder->context_rows;
+    memcpy(strip->rows, before->rows + (before->context + before->count - strip->context) * encoder->stride,
+           (strip->context + 1) * encoder->stride);
 }
 
-/* ---- image data ---- */
+static void end_strip(struct png_encoder *encoder)
+{
+    struct strip *strip = &encoder->strips[encoder->filled];
+    strip->count = encoder->row;
+    strip->last = encoder->rows_in == encoder->row_count;
+    encoder->row = 0;
+    encoder->filling = false;
+    encoder->under_way++;
+    ordered_work_put(encoder->ordered, encoder->filled);
+}
+
+/* Fewer strips are under way than there are, so one is free where a new one begins. */
+static void put_row(struct png_encoder *encoder, const unsigned char *row)
+{
+    const struct strip *strip = &encoder->strips[encoder->filled];
+    unsigned char *to;
+    if (!encoder->filling) {
+        encoder->filling = ordered_work_claim(encoder->ordered, &encoder->filled);
+        begin_strip(encoder, &encoder->strips[encoder->filled], strip);
+        strip = &encoder->strips[encoder->filled];
+    }
+    to = strip_row(encoder, strip, strip->context + 1 + encoder->row);
+    memcpy(to, row, encoder->row_bytes);
+    if (encoder->swapped)
+        sample_swap(SAMPLE_U16, to, encoder->row_bytes / sizeof(uint16_t));
+    encoder->row++;
+    encoder->rows_in++;
+    if (encoder->row == encoder->strip_rows || encoder->rows_in == encoder->row_count)
+        end_strip(encoder);
+}
+
+/* ---- strips out ---- */
 
 /* A part of a chunk; returns the checksum of what it has so far. */
 static uint32_t write_part(struct png_encoder *encoder, uint32_t sum, const unsigned char *bytes, size_t size)
@@ -186,9 +286,12 @@ static void write_idat(struct png_encoder *encoder, const unsigned char *bytes, 
     encoder->image_begun = true;
 }
 
-static void write_strip(struct png_encoder *encoder, const struct png_strip *strip)
+/* The oldest strip under way, once it is deflated. */
+static void write_strip(struct png_encoder *encoder)
 {
-    const unsigned char *bytes = strip->bytes;
+    size_t place = ordered_work_take(encoder->ordered);
+    const struct strip *strip = &encoder->strips[place];
+    const unsigned char *bytes = strip->deflated;
     size_t left = strip->size;
     encoder->checksum = encoder->image_begun
                             ? deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
@@ -196,18 +299,8 @@ static void write_strip(struct png_encoder *encoder, const struct png_strip *str
     for (; left > IDAT_BYTES_MOST; left -= IDAT_BYTES_MOST, bytes += IDAT_BYTES_MOST)
         write_idat(encoder, bytes, IDAT_BYTES_MOST, false);
     write_idat(encoder, bytes, left, strip->last);
-}
-
-static void write_rows(struct png_encoder *encoder, const unsigned char *rows, size_t count)
-{
-    while (count > 0) {
-        const struct png_strip *strip;
-        size_t put = png_strips_put(encoder->strips, rows, count);
-        rows += put * encoder->row_bytes;
-        count -= put;
-        while ((strip = png_strips_take(encoder->strips)) != NULL)
-            write_strip(encoder, strip);
-    }
+    ordered_work_vacate(encoder->ordered, place);
+    encoder->under_way--;
 }
 
 bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t count, struct fault *fault)
@@ -215,7 +308,12 @@ bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t coun
     png_error_begin(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
-    write_rows(encoder, rows, count);
+    for (size_t i = 0; i < count; i++) {
+        put_row(encoder, (const unsigned char *)rows + i * encoder->row_bytes);
+        while (encoder->under_way == encoder->strip_count ||
+               (encoder->rows_in == encoder->row_count && encoder->under_way > 0))
+            write_strip(encoder);
+    }
     return true;
 }
 
@@ -225,8 +323,84 @@ bool png_encoder_end(struct png_encoder *encoder, struct fault *fault)
     png_error_begin(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
-    write_notes(encoder, true);
+    write_chunks(encoder, true);
     png_write_chunk(encoder->png, (png_const_bytep) "IEND", NULL, 0);
+    return true;
+}
+
+/* ---- beginning and end ---- */
+
+static void shape(struct png_encoder *encoder, size_t threads)
+{
+    size_t filtered = encoder->row_bytes + 1;
+    encoder->stride = encoder->row_bytes + PNG_FILTER_REACH;
+    encoder->strip_rows = size_least(encoder->row_count, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
+    encoder->context_rows =
+        size_least(size_divided_up(DEFLATE_WINDOW, filtered), encoder->strip_rows / CONTEXT_SHARE);
+    size_t count = size_divided_up(encoder->row_count, encoder->strip_rows);
+    encoder->worker_count = size_least(threads, count);
+    encoder->strip_count = size_least(encoder->worker_count * STRIPS_A_THREAD, count);
+}
+
+static bool make_strip(const struct png_encoder *encoder, struct strip *strip, struct fault *fault)
+{
+    size_t rows = encoder->context_rows + 1 + encoder->strip_rows;
+    strip->rows = mem_alloc(rows, encoder->stride, "a strip of rows", fault);
+    strip->deflated = mem_alloc(deflate_bound(encoder->strip_rows * (encoder->row_bytes + 1)), 1,
+                                "a deflated strip", fault);
+    if (strip->rows == NULL || strip->deflated == NULL)
+        return false;
+    for (size_t row = 0; row < rows; row++)
+        memset(strip->rows + row * encoder->stride, 0, PNG_FILTER_REACH);
+    return true;
+}
+
+static bool make_worker(struct png_encoder *encoder, struct worker *worker, struct fault *fault)
+{
+    size_t filtered = encoder->row_bytes + 1;
+    worker->filtered =
+        mem_alloc(encoder->context_rows + encoder->strip_rows, filtered, "filtered rows", fault);
+    return worker->filtered != NULL &&
+           deflater_create(&worker->deflater, encoder->level, encoder->strip_rows * filtered, fault);
+}
+
+static bool make_room(struct png_encoder *encoder, struct fault *fault)
+{
+    encoder->strips = mem_zeroed(encoder->strip_count, sizeof *encoder->strips, "strips", fault);
+    encoder->workers = mem_zeroed(encoder->worker_count, sizeof *encoder->workers, "threads", fault);
+    if (encoder->strips == NULL || encoder->workers == NULL)
+        return false;
+    for (size_t i = 0; i < encoder->strip_count; i++)
+        if (!make_strip(encoder, &encoder->strips[i], fault))
+            return false;
+    for (size_t i = 0; i < encoder->worker_count; i++)
+        if (!make_worker(encoder, &encoder->workers[i], fault))
+            return false;
+    return ordered_work_open(&encoder->ordered, encoder->strip_count, (unsigned)encoder->worker_count,
+                             filter_and_deflate, encoder, fault);
+}
+
+bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
+                       const struct png_encoder_picture *picture, struct fault *fault)
+{
+    struct png_encoder *made = mem_zeroed(1, sizeof *made, "PNG encoder", fault);
+    if (made == NULL)
+        return false;
+    made->trap.name = file_out_name(file);
+    made->trap.status = STATUS_FAILURE;
+    made->file = file;
+    made->chunks = picture->chunks;
+    made->pixel_bytes = picture->channels * (picture->depth / 8);
+    made->row_bytes = picture->width * made->pixel_bytes;
+    made->row_count = picture->height;
+    made->swapped = picture->little_endian;
+    made->level = picture->level < 0 ? PNG_LEVEL : picture->level;
+    shape(made, picture->threads);
+    if (!make_room(made, fault) || !begin(made, picture, fault)) {
+        png_encoder_free(made);
+        return false;
+    }
+    *encoder = made;
     return true;
 }
 
@@ -234,7 +408,17 @@ void png_encoder_free(struct png_encoder *encoder)
 {
     if (encoder == NULL)
         return;
-    png_strips_close(encoder->strips);
+    ordered_work_close(encoder->ordered);
+    for (size_t i = 0; encoder->strips != NULL && i < encoder->strip_count; i++) {
+        mem_free(encoder->strips[i].rows);
+        mem_free(encoder->strips[i].deflated);
+    }
+    for (size_t i = 0; encoder->workers != NULL && i < encoder->worker_count; i++) {
+        mem_free(encoder->workers[i].filtered);
+        deflater_free(encoder->workers[i].deflater);
+    }
+    mem_free(encoder->strips);
+    mem_free(encoder->workers);
     png_destroy_write_struct(&encoder->png, &encoder->info);
     mem_free(encoder);
 }

@@ -1,8 +1,9 @@
-/* The image data of a PNG file: its IDAT chunks are read and inflated here, and libpng sees an empty one. */
+/* The image data of a PNG file: its IDAT chunks are read and inflated here, and libpng sees an empty one.
+   With two threads or more, one inflates ahead of the caller. */
 #ifndef PNG_IMAGE_DATA_H
 #define PNG_IMAGE_DATA_H
 
-#include "png_inflate.h"
+#include "base/diag.h"
 
 #include <png.h>
 #include <stdbool.h>
@@ -11,8 +12,25 @@
 
 #define PNG_IMAGE_DATA_HEAD_BYTES 8 /* of a chunk: length and type */
 
+/* What the inflating side has come to. */
+enum png_inflate_state {
+    PNG_INFLATE_UNDER_WAY, /* pieces follow, as long as there is data */
+    PNG_INFLATE_ENDED,     /* the stream has ended as it should */
+    PNG_INFLATE_EXCESS,    /* likewise, but more data follows */
+    PNG_INFLATE_DAMAGED
+};
+
+struct png_inflate_piece {
+    const unsigned char *bytes;
+    size_t size;                  /* 0 where more data is needed first, and perhaps at the end */
+    enum png_inflate_state state; /* after these bytes; once over it stays so, and no bytes come */
+    const char *damage;
+};
+
 /* Take the file's next bytes, all of them, or leave for libpng's error handler. */
 typedef void png_image_data_read(png_structp png, png_bytep bytes, size_t size);
+
+struct png_inflater;
 
 struct png_image_data {
     png_image_data_read *read;

@@ -1,19 +1,31 @@
-/* Rows of a PNG's image: inflated, unfiltered, and expanded to samples. */
+/* Rows of a PNG's image: inflated, their filters undone, and expanded to samples. */
 #ifndef PNG_ROWS_H
 #define PNG_ROWS_H
 
 #include "base/diag.h"
-#include "png_expand.h"
 #include "png_image_data.h"
 
 #include <png.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { PNG_ROWS_PIXEL_MOST = 8 };
+
+enum png_rows_way {
+    PNG_ROWS_NOT,     /* pixels stand in the file as they are wanted */
+    PNG_ROWS_LOOK_UP, /* one value of 8 bits or fewer gives the pixel */
+    PNG_ROWS_KEY      /* one colour is transparent, and alpha follows every other */
+};
+
 struct png_rows {
-    struct png_expand expand;
-    size_t depth; /* bits of a pixel in the file */
-    size_t width; /* of rows to come */
+    enum png_rows_way way;
+    unsigned depth;                                     /* bits of a value in the file */
+    size_t pixel_bits;                                  /* of a pixel in the file */
+    size_t file_pixel;                                  /* bytes, in the file, of one that has whole bytes */
+    size_t pixel;                                       /* bytes, expanded */
+    unsigned char key[PNG_ROWS_PIXEL_MOST];             /* the colour that is transparent */
+    unsigned char pixels[256][PNG_ROWS_PIXEL_MOST / 2]; /* of a value */
+    size_t width;                                       /* of rows to come */
     unsigned char *filtered, *plain, *above;
 };
 
