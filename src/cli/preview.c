@@ -343,32 +343,24 @@ static size_t draw_line(struct drawing *drawing, const char *text, size_t top)
     return top + CANVAS_LINE;
 }
 
-static size_t draw_grey_key(struct drawing *drawing, size_t top)
+/* The key of a ramp: the ends of its window, and the share of the values that lie within. */
+static size_t draw_key(struct drawing *drawing, enum column column, const char *name, const char *share,
+                       size_t top)
 {
-    const struct window *grey = &drawing->grey;
+    const struct window *window = column == DIFFERENCE ? &drawing->change : &drawing->grey;
     char text[128];
 
-    if (!grey->any)
-        return draw_line(drawing, "before and after: nothing is finite", top);
-    if (grey->low == grey->high) {
-        snprintf(text, sizeof text, "before and after: %.4g everywhere", grey->low);
-        return draw_line(drawing, text, top);
+    if (window->any && window->low < window->high) {
+        snprintf(text, sizeof text, "%.4g to %.4g: %s,", window->low, window->high, name);
+        return draw_ramp(drawing, column, text, share, top);
     }
-    snprintf(text, sizeof text, "%.4g to %.4g: before and after,", grey->low, grey->high);
-    return draw_ramp(drawing, BEFORE, text, "1st to 99th percentile", top);
-}
-
-static size_t draw_change_key(struct drawing *drawing, size_t top)
-{
-    const struct window *change = &drawing->change;
-    char text[128];
-
-    if (!change->any)
-        return draw_line(drawing, "difference: nothing is finite", top);
-    if (change->high == 0.0)
-        return draw_line(drawing, "difference: none", top);
-    snprintf(text, sizeof text, "%.4g to %.4g: difference,", change->low, change->high);
-    return draw_ramp(drawing, DIFFERENCE, text, "99th percentile of its size", top);
+    if (!window->any)
+        snprintf(text, sizeof text, "%s: nothing is finite", name);
+    else if (column == DIFFERENCE)
+        snprintf(text, sizeof text, "%s: none", name);
+    else
+        snprintf(text, sizeof text, "%s: %.4g everywhere", name, window->low);
+    return draw_line(drawing, text, top);
 }
 
 static size_t draw_nan_key(struct drawing *drawing, size_t top)
@@ -398,8 +390,8 @@ static void draw_keys(struct drawing *drawing, size_t top)
 {
     char text[64];
 
-    top = draw_grey_key(drawing, top);
-    top = draw_change_key(drawing, top);
+    top = draw_key(drawing, BEFORE, "before and after", "1st to 99th percentile", top);
+    top = draw_key(drawing, DIFFERENCE, "difference", "99th percentile of its size", top);
     top = draw_nan_key(drawing, top);
     if (is_reduced(drawing))
         top = draw_line(drawing, "a pixel shows the mean of its samples", top);

@@ -10,6 +10,7 @@
 #include "notes.h"
 #include "phrase.h"
 #include "record.h"
+#include "report_json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -18,12 +18,6 @@ void report_figures(const struct options *options, const struct pipeline *pipeli
 /* The report, to a stream, or to the messages where that is NULL. */
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline);
 
-/* A plan, and a run that is done or has failed, as JSON on one line each. */
-void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline);
-void report_json_run(FILE *stream, const struct options *options, const struct pipeline *pipeline);
-void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
-                         const struct fault *fault);
-
 /* To messages the fault itself says it: where the stream is NULL, this does nothing. */
 void report_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                     const struct fault *fault);

@@ -4,7 +4,7 @@
    stages, the device and its kernels. A plan adds reasons, passes and memory; a report adds what was
    measured, lost and counted. A run that failed has the first few members alone. The manual, voxfilt(7), has
    the schema, and tests hold both to it. */
-#include "report.h"
+#include "report_json.h"
 
 #include "base/json.h"
 #include "phrase.h"
@@ -14,10 +14,20 @@
 
 /* ---- what both have in common ---- */
 
-static void print_ends(struct json *json, const struct pipeline_request *request)
+static struct json begin(FILE *stream, const struct pipeline_request *request)
 {
-    json_text(json, "input", phrase_input(request->input));
-    json_text(json, "output", phrase_output(request->output));
+    struct json json = {.stream = stream};
+
+    json_begin_object(&json, NULL);
+    json_text(&json, "input", phrase_input(request->input));
+    json_text(&json, "output", phrase_output(request->output));
+    return json;
+}
+
+static void end(struct json *json)
+{
+    json_end_object(json);
+    fprintf(json->stream, "\n");
 }
 
 static void print_command(struct json *json, const struct options *options)
@@ -206,10 +216,8 @@ static void print_planned_tees(struct json *json, const struct pipeline_request 
 void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
-    struct json json = {.stream = stream};
+    struct json json = begin(stream, pipeline->request);
 
-    json_begin_object(&json, NULL);
-    print_ends(&json, pipeline->request);
     print_command(&json, options);
     print_members(&json, pipeline);
     print_reasons(&json, plan);
@@ -218,8 +226,7 @@ void report_json_plan(FILE *stream, const struct options *options, const struct 
     print_planned_tees(&json, pipeline->request);
     json_number(&json, "moved_bytes", plan->moved_bytes);
     json_number(&json, "seconds", plan->seconds);
-    json_end_object(&json);
-    fprintf(stream, "\n");
+    end(&json);
 }
 
 /* ---- reports ---- */
@@ -279,20 +286,15 @@ static void print_checks(struct json *json, const struct convergence *checks)
 }
 
 /* The members of every report, of a failure as well: the ends, how it ended, and the command line. */
-static void begin_report(struct json *json, const struct options *options,
-                         const struct pipeline_request *request, enum status status, const char *error)
+static struct json begin_report(FILE *stream, const struct options *options,
+                                const struct pipeline_request *request, enum status status, const char *error)
 {
-    json_begin_object(json, NULL);
-    print_ends(json, request);
-    json_count(json, "status", status);
-    json_text(json, "error", error);
-    print_command(json, options);
-}
+    struct json json = begin(stream, request);
 
-static void end_report(struct json *json)
-{
-    json_end_object(json);
-    fprintf(json->stream, "\n");
+    json_count(&json, "status", status);
+    json_text(&json, "error", error);
+    print_command(&json, options);
+    return json;
 }
 
 static void print_range(struct json *json, const struct record_loss *loss, const struct run_summary *summary)
@@ -395,10 +397,9 @@ static void print_shares(struct json *json, const struct plan *plan, const struc
 void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault)
 {
-    struct json json = {.stream = stream};
+    struct json json = begin_report(stream, options, request, fault->status, fault->text);
 
-    begin_report(&json, options, request, fault->status, fault->text);
-    end_report(&json);
+    end(&json);
 }
 
 void report_json_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)
@@ -406,9 +407,8 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     const struct plan *plan = &pipeline->plan;
     const struct job *job = &pipeline->job;
     const struct run_summary *summary = &pipeline->summary;
-    struct json json = {.stream = stream};
+    struct json json = begin_report(stream, options, pipeline->request, pipeline->status, NULL);
 
-    begin_report(&json, options, pipeline->request, pipeline->status, NULL);
     print_members(&json, pipeline);
     print_shares(&json, plan, summary);
     json_count(&json, "steps", summary->steps);
@@ -423,5 +423,5 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
         print_tallies(&json, "stats_in", summary->tallies_in, &job->in);
         print_tallies(&json, "stats_out", summary->tallies_out, &job->out);
     }
-    end_report(&json);
+    end(&json);
 }

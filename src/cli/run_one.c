@@ -18,6 +18,7 @@
 #include "outputs.h"
 #include "preview.h"
 #include "report.h"
+#include "report_json.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
