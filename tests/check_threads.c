@@ -2,10 +2,7 @@
  * ordered work keep their order, whoever is late. */
 #include "base/work_queue.h"
 #include "base/clock.h"
-#include "base/parallel_for.h"
-#include "base/pool.h"
-#include "base/thread.h"
-#include "base/ordered_work.h"
+#include "base/threads.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -39,7 +36,7 @@ static struct pool *pool_make(unsigned threads)
 {
     struct pool *pool;
     struct fault fault;
-    ck_assert(pool_create(&pool, threads, POOL_SMALL_STACKS, &fault));
+    ck_assert(pool_create(&pool, threads, THREAD_SMALL_STACK, &fault));
     return pool;
 }
 

@@ -109,7 +109,7 @@ includes()
 
 # Tests whether the house rule about threads names each file of src/ that contains one of these calls.
 rule=$(sed -n '/^- Threads belong/,/^- Code/p' "$top_srcdir/HACKING.md")
-grep -lE '[^_]thread_start(_roomy)?\(&|pthread_cond_(timed)?wait\(' -r "$top_srcdir/src" --include='*.c' | (
+grep -lE '[^_]thread_start\(&|pthread_cond_(timed)?wait\(' -r "$top_srcdir/src" --include='*.c' | (
     failed=0 count=0
     while IFS= read -r file; do
         count=$((count + 1))

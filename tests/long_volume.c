@@ -1,7 +1,6 @@
 /* Volumes of any length through pipes: one is made, another added up, and what ten steps of heat make of the
    first is known from slabs that are computed one by one. */
-#include "base/pool.h"
-#include "base/thread.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -188,7 +187,7 @@ static void add_slab(const struct extents *extents, size_t steps, size_t first, 
     struct pool *pool;
     struct fault fault;
 
-    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, &fault))
+    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, THREAD_FULL_STACK, &fault))
         fail(fault.text);
     make_samples((uint64_t)base * plane, fields[0], (behind - base) * plane);
     for (size_t k = 1; k <= steps; k++) {

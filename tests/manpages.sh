@@ -148,7 +148,7 @@ names_words() # PROGRAM
     result $? "$1.1: lists of words were found"
 }
 
-# Where each number of limits.h, and each limit of base/thread.h and base/deflate.h, stands: PAGE OPTION NUMBER...
+# Where each number of limits.h, and each limit of base/threads.h and base/deflate.h, stands: PAGE OPTION NUMBER...
 limits()
 {
     cat <<'END'
@@ -173,7 +173,7 @@ END
 names_limits()
 {
     sed -n 's/^#define \([A-Z_]*\)  *\([0-9][^ ]*\).*/\1 \2/p' "$top_srcdir/src/model/limits.h" > numbers
-    sed -n 's/^#define \(MOST_[A-Z_]*\)  *\([0-9][^ ]*\).*/\1 \2/p' "$top_srcdir/src/base/thread.h" \
+    sed -n 's/^#define \(MOST_[A-Z_]*\)  *\([0-9][^ ]*\).*/\1 \2/p' "$top_srcdir/src/base/threads.h" \
         "$top_srcdir/src/base/deflate.h" >> numbers
     limits > limits.told
     while read -r page option names; do

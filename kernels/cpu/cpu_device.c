@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/thread.h"
+#include "base/threads.h"
 #include "cpu_seam.h"
 
 #include <math.h>
@@ -201,7 +201,7 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
     }
     device->asked = request->threads > 0;
     if (!count_threads(request, &device->threads, fault) || !choose_build(&device->build, fault) ||
-        !pool_create(&device->pool, (unsigned)device->threads - 1, POOL_FULL_STACKS, fault)) {
+        !pool_create(&device->pool, (unsigned)device->threads - 1, THREAD_FULL_STACK, fault)) {
         cpu_device_close(device);
         *result = NULL;
         return false;

@@ -2,7 +2,7 @@
 #ifndef CPU_THREADS_H
 #define CPU_THREADS_H
 
-#include "base/pool.h"
+#include "base/threads.h"
 #include "kernels/backend.h"
 
 /* So many of a device's threads; the one that calls is always among them. */

@@ -2,7 +2,7 @@
 #include "preallocate.h"
 
 #include "mem.h"
-#include "thread.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -94,7 +94,8 @@ struct preallocation *preallocate_begin(const struct preallocate_file *rooms, si
     if (preallocation == NULL)
         return NULL;
     pthread_mutex_init(&preallocation->mutex, NULL);
-    preallocation->runs = thread_start(&preallocation->thread, take_rooms_beside, preallocation);
+    preallocation->runs =
+        thread_start(&preallocation->thread, THREAD_SMALL_STACK, take_rooms_beside, preallocation);
     if (!preallocation->runs)
         take_rooms(preallocation);
     return preallocation;

@@ -7,8 +7,7 @@
 #include "bench_case.h"
 
 #include "base/mem.h"
-#include "base/pool.h"
-#include "base/thread.h"
+#include "base/threads.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -138,7 +137,7 @@ bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand,
     struct pool *pool;
     bool filled = true;
 
-    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, bench->fault))
+    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, THREAD_FULL_STACK, bench->fault))
         return false;
     while (filled && next_batch(bench, planes, &batch)) {
         filling.first = batch.first * plane;

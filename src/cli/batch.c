@@ -11,10 +11,9 @@
 #include "base/memory_limits.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "base/progress.h"
 #include "base/size.h"
-#include "base/thread.h"
 #include "pipeline/budget.h"
 #include "pipeline/pipeline.h"
 #include "outputs.h"
@@ -116,7 +115,7 @@ static bool batch_open(struct batch *batch, const struct options *options, const
     if (!count_devices(options, &devices, fault))
         return false;
     batch->entries = mem_zeroed(batch->count, sizeof *batch->entries, "the files' tasks", fault);
-    if (batch->entries == NULL || !pool_create(&batch->pool, MOST_AT_ONCE, POOL_FULL_STACKS, fault)) {
+    if (batch->entries == NULL || !pool_create(&batch->pool, MOST_AT_ONCE, THREAD_FULL_STACK, fault)) {
         mem_free(batch->entries);
         return false;
     }

@@ -9,7 +9,7 @@
 #include "base/memory_limits.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/thread.h"
+#include "base/threads.h"
 #include "peers/peers.h"
 #include "plan/split.h"
 #include "pipeline/targets.h"

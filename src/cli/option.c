@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/suggest.h"
-#include "base/thread.h"
+#include "base/threads.h"
 #include "model/limits.h"
 #include "format/pattern.h"
 

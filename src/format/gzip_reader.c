@@ -11,7 +11,7 @@
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "base/ordered_work.h"
+#include "base/work_queue.h"
 #include "gzip_writer.h"
 
 #include <string.h>

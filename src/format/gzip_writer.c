@@ -8,7 +8,7 @@
 #include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "base/ordered_work.h"
+#include "base/work_queue.h"
 
 #include <string.h>
 #include <zlib.h>

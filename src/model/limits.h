@@ -1,5 +1,5 @@
 /* Limits and defaults that appear in options, help, refusals and the manual. Those of threads and of
-   compression are in base/thread.h and base/deflate.h; tests hold the man pages to all of them. */
+   compression are in base/threads.h and base/deflate.h; tests hold the man pages to all of them. */
 #ifndef LIMITS_H
 #define LIMITS_H
 

@@ -11,7 +11,7 @@
 #include "pipeline.h"
 
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/threads.h"
 #include "format/foreign_type.h"
 #include "format/png_stack.h"
 #include "format/gray_slice.h"
@@ -37,8 +37,9 @@ static void begin_start(struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
 
-    pipeline->starts = request->budget == NULL && selection_names_device(&request->plan) &&
-                       thread_start_roomy(&pipeline->starter, start_device, (void *)&request->plan);
+    pipeline->starts =
+        request->budget == NULL && selection_names_device(&request->plan) &&
+        thread_start(&pipeline->starter, THREAD_FULL_STACK, start_device, (void *)&request->plan);
 }
 
 static size_t codec_threads(const struct pipeline *pipeline)

@@ -8,11 +8,10 @@
 #include "plan.h"
 
 #include "base/clock.h"
-#include "base/parallel_for.h"
+#include "base/threads.h"
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "base/thread.h"
 #include "format/gray_slice.h"
 #include "prediction.h"
 

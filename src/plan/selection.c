@@ -9,7 +9,7 @@
 
 #include "base/memory_limits.h"
 #include "base/number.h"
-#include "base/thread.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -176,7 +176,7 @@ void selection_warm_up(const struct plan_request *request)
         return;
     for (size_t i = 1; i < chosen.count; i++) {
         each[i] = (struct warm_up){.backend = chosen.backend, .index = chosen.indices[i]};
-        each[i].runs = thread_start_roomy(&each[i].thread, warm_up_one, &each[i]);
+        each[i].runs = thread_start(&each[i].thread, THREAD_FULL_STACK, warm_up_one, &each[i]);
     }
     chosen.backend->warm_up(chosen.indices[0]);
     for (size_t i = 1; i < chosen.count; i++) {

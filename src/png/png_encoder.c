@@ -1,7 +1,7 @@
 /* Encoding of a PNG. libpng writes the frame of the file: signature, header, chunks of metadata, end mark.
    The image is cut into strips of some 256 KiB of rows; where they end depends on the picture alone, so the
    file is the same for any number of threads. The caller copies rows into a strip. Once that is full, a
-   thread filters and deflates it, or the caller does when it would have to wait (base/ordered_work.h). When
+   thread filters and deflates it, or the caller does when it would have to wait (base/work_queue.h). When
    all strips are under way, or all rows are in, the caller takes the oldest, joins its checksum to those
    before, and writes it as an IDAT chunk. A strip is deflated by itself, but it begins with copies of the
    last rows before it, at whose matches deflate may point. */
@@ -10,7 +10,7 @@
 #include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "base/ordered_work.h"
+#include "base/work_queue.h"
 #include "base/size.h"
 #include "model/limits.h"
 #include "model/sample.h"

@@ -9,7 +9,7 @@
 #include "base/checksum.h"
 #include "base/inflate.h"
 #include "base/mem.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "base/work_queue.h"
 #include "png_error.h"
 
@@ -225,7 +225,7 @@ static bool make_room(struct png_inflater *inflater, struct fault *fault)
     if (inflater->larder == NULL || inflater->room == NULL ||
         !work_queue_create(&inflater->feed_queue, FEEDS, FEED_PHASES, fault) ||
         !work_queue_create(&inflater->piece_queue, PIECES, PIECE_PHASES, fault) ||
-        !pool_create(&inflater->pool, 1, POOL_SMALL_STACKS, fault))
+        !pool_create(&inflater->pool, 1, THREAD_SMALL_STACK, fault))
         return false;
     share_room(inflater);
     return inflater_create(&inflater->engine, INFLATE_ZLIB, fault);

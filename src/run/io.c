@@ -5,7 +5,7 @@
 #include "base/work_queue.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "base/size.h"
 
 #include <pthread.h>
@@ -174,7 +174,7 @@ void io_ring_stop(struct io_ring *ring, const struct fault *fault)
 
 /* ---- threads ---- */
 
-#define MOST_THREADS 64
+#define IO_THREADS_MOST 64
 
 struct io_threads {
     void (*carry)(struct io_threads *threads); /* what each thread does */
@@ -313,9 +313,9 @@ static void run_thread(void *data, size_t first, size_t count, unsigned member)
 
 static bool engage(struct io_threads *threads, unsigned count, struct fault *fault)
 {
-    unsigned wanted = count < MOST_THREADS ? count : MOST_THREADS;
+    unsigned wanted = count < IO_THREADS_MOST ? count : IO_THREADS_MOST;
 
-    if (!pool_create(&threads->pool, wanted, POOL_SMALL_STACKS, fault))
+    if (!pool_create(&threads->pool, wanted, THREAD_SMALL_STACK, fault))
         return false;
     threads->threads = pool_start(threads->pool, wanted, run_thread, threads);
     return threads->threads > 0 ||

@@ -12,7 +12,7 @@
 #ifndef PASS_H
 #define PASS_H
 
-#include "base/parallel_for.h"
+#include "base/threads.h"
 #include "base/diag.h"
 #include "base/progress.h"
 #include "peers/peers.h"

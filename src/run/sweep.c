@@ -568,7 +568,7 @@ static bool begin_levels(struct sweep_team *team)
     }
     /* Other devices compute by themselves while their caller does other things. */
     if (done && shared && lane_is_in_own_memory(team->members->lane))
-        done = pool_create(&team->aside, 1, POOL_FULL_STACKS, team->fault);
+        done = pool_create(&team->aside, 1, THREAD_FULL_STACK, team->fault);
     for (size_t i = 0; done && i < team->shares.held; i++)
         done = begin_span(&team->members[i], team->fault);
     return done;

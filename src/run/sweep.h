@@ -13,7 +13,7 @@
 #define SWEEP_H
 
 #include "base/diag.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "base/progress.h"
 #include "peers/peers.h"
 #include "kernels/backend.h"

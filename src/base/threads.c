@@ -1,12 +1,98 @@
-/* Pools: threads that share a loop with their caller, or work beside it, and sleep in between. */
-#include "pool.h"
+/* Threads: starting them, pools of them, and parallel loops.
+
+   A pool's threads sleep until they are called. A call publishes a loop under the mutex and wakes them; each
+   member then takes turns from one atomic counter until there are none left. The caller of pool_share takes
+   turns, too, and waits until no member is busy; a member that wakes up too late finds itself no longer
+   invited. pool_start gives each thread one turn instead, and the caller goes on. parallel_for makes a pool
+   for one loop and collects the first fault. */
+#include "threads.h"
 
 #include "clock.h"
 #include "mem.h"
-#include "thread.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- threads ---- */
+
+/* The default of 8 MiB would take from what ulimit -v leaves for data. */
+#define SMALL_STACK_BYTES ((size_t)512 << 10)
+
+bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    bool started;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    sigfillset(&all);
+    /* It means whoever writes, and ends the program as in any other thread. */
+    sigdelset(&all, SIGPIPE);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started =
+        (stack == THREAD_FULL_STACK || pthread_attr_setstacksize(&attributes, SMALL_STACK_BYTES) == 0) &&
+        pthread_create(thread, &attributes, run, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+#ifdef CPU_COUNT
+/* Those that the process may run on; 0 where the machine has more than the set holds. */
+static long allowed_processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+#else
+static long allowed_processors(void)
+{
+    return 0;
+}
+#endif
+
+size_t thread_processors(void)
+{
+    long count = allowed_processors();
+
+    if (count == 0)
+        count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (size_t)count : 1;
+}
+
+/* What the environment says for OpenMP programs, of which this is none, is meant for all: the first of a
+   list, as nproc reads it. 0 where it says nothing. */
+static size_t count_of_environment(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    long count = text != NULL ? strtol(text, NULL, 10) : 0;
+
+    return count > 0 && count <= MOST_THREADS ? (size_t)count : 0;
+}
+
+size_t thread_count(size_t wanted)
+{
+    if (wanted == 0)
+        wanted = count_of_environment();
+    return wanted > 0 ? wanted : thread_processors();
+}
+
+size_t thread_share(size_t processes)
+{
+    size_t wanted = count_of_environment(), share = thread_processors() / processes;
+
+    if (wanted > 0)
+        return wanted;
+    return share > 0 ? share : 1;
+}
+
+/* ---- pools ---- */
 
 struct loop {
     pool_work *work;
@@ -23,7 +109,7 @@ struct member {
 struct pool {
     pthread_mutex_t mutex;
     pthread_cond_t called, left;
-    enum pool_stacks stacks;
+    enum thread_stack stack;
     struct member *members; /* of number 1 and up */
     unsigned started, most;
     uint64_t calls;
@@ -90,7 +176,7 @@ static void init_left(pthread_cond_t *left)
     pthread_condattr_destroy(&attributes);
 }
 
-bool pool_create(struct pool **result, unsigned threads, enum pool_stacks stacks, struct fault *fault)
+bool pool_create(struct pool **result, unsigned threads, enum thread_stack stack, struct fault *fault)
 {
     struct pool *pool = mem_zeroed(1, sizeof *pool, "threads", fault);
 
@@ -104,7 +190,7 @@ bool pool_create(struct pool **result, unsigned threads, enum pool_stacks stacks
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->called, NULL);
     init_left(&pool->left);
-    pool->stacks = stacks;
+    pool->stack = stack;
     pool->most = threads;
     *result = pool;
     return true;
@@ -127,18 +213,12 @@ void pool_destroy(struct pool *pool)
     mem_free(pool);
 }
 
-static bool start_member(const struct pool *pool, struct member *member)
-{
-    return pool->stacks == POOL_FULL_STACKS ? thread_start_roomy(&member->thread, serve, member)
-                                            : thread_start(&member->thread, serve, member);
-}
-
 static void start_members(struct pool *pool, unsigned wanted)
 {
     while (pool->started < wanted && pool->started < pool->most) {
         struct member *member = &pool->members[pool->started];
         *member = (struct member){.pool = pool, .number = pool->started + 1};
-        if (!start_member(pool, member))
+        if (!thread_start(&member->thread, pool->stack, serve, member))
             return;
         pool->started++;
     }
@@ -215,4 +295,78 @@ bool pool_join_within(struct pool *pool, unsigned microseconds)
         late = pthread_cond_timedwait(&pool->left, &pool->mutex, &end) != 0;
     pthread_mutex_unlock(&pool->mutex);
     return over;
+}
+
+/* ---- parallel loops ---- */
+
+struct parallel_loop {
+    parallel_for_body *work;
+    void *context;
+    FILE *messages;        /* where those of the thread that called go */
+    pthread_mutex_t mutex; /* of what follows */
+    bool failed;
+    struct fault fault;
+};
+
+static void fail(struct parallel_loop *loop, const struct fault *fault)
+{
+    pthread_mutex_lock(&loop->mutex);
+    if (!loop->failed)
+        loop->fault = *fault;
+    loop->failed = true;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+static void run_turns(void *context, size_t first, size_t count, unsigned member)
+{
+    struct parallel_loop *loop = context;
+    struct fault fault;
+
+    if (member > 0)
+        diag_redirect(loop->messages);
+    for (size_t turn = first; turn < first + count; turn++) {
+        if (!loop->work(loop->context, turn, loop, &fault))
+            fail(loop, &fault);
+    }
+}
+
+bool parallel_loop_has_failed(struct parallel_loop *loop, struct fault *fault)
+{
+    bool failed;
+
+    if (loop == NULL)
+        return false;
+    pthread_mutex_lock(&loop->mutex);
+    failed = loop->failed;
+    if (failed)
+        *fault = loop->fault;
+    pthread_mutex_unlock(&loop->mutex);
+    return failed;
+}
+
+bool parallel_for(size_t count, parallel_for_body *work, void *context, struct fault *fault)
+{
+    struct parallel_loop loop = {.work = work, .context = context, .messages = diag_stream()};
+    struct pool *pool;
+
+    if (count <= 1)
+        return serial_for(count, work, context, fault);
+    if (!pool_create(&pool, (unsigned)count - 1, THREAD_FULL_STACK, fault))
+        return false;
+    pthread_mutex_init(&loop.mutex, NULL);
+    pool_share(pool, (unsigned)count, count, 1, run_turns, &loop);
+    pool_destroy(pool);
+    if (loop.failed)
+        *fault = loop.fault;
+    pthread_mutex_destroy(&loop.mutex);
+    return !loop.failed;
+}
+
+bool serial_for(size_t count, parallel_for_body *work, void *context, struct fault *fault)
+{
+    bool done = true;
+
+    for (size_t turn = 0; done && turn < count; turn++)
+        done = work(context, turn, NULL, fault);
+    return done;
 }
