@@ -242,21 +242,6 @@ enum tag {
     SAMPLE_FORMAT = 339
 };
 
-/* What is written: pages of one kind. */
-struct stack {
-    uint64_t pages, width, height;
-    unsigned channels;
-    bool rgb;       /* the first three channels are red, green and blue */
-    unsigned extra; /* what the last channel is beyond the colours, as ExtraSamples has it */
-    enum sample_type type;
-    enum endian endian;
-    double distance[2];      /* between samples, along x and y */
-    unsigned unit;           /* of that, as ResolutionUnit has it */
-    const char *description; /* of the first page; NULL: none */
-    int level;               /* of compression, 1 to 9; 0: samples stand as they are */
-    size_t threads;          /* at least 1; the file is the same for any */
-};
-
 /* Bytes in a row, numbers in the order of the file. */
 struct text {
     unsigned char *bytes;
@@ -264,13 +249,29 @@ struct text {
     enum endian endian;
 };
 
+/* A number for each of so many channels, of which the last may have another one. More than one of them stand
+   together, before the samples. */
+struct channel_list {
+    unsigned count;
+    uint64_t number, last;
+    uint64_t at;
+};
+
 struct writer {
     struct file_out *file;
-    struct stack stack;
-    bool big;
+    struct header header; /* of the whole stack */
+    bool rgb;             /* the first three channels are red, green and blue */
+    bool compressed, big;
+    double distance[2]; /* between samples, along x and y */
+    unsigned unit;      /* of that, as ResolutionUnit has it */
+
+    /* What all pages share. */
+    struct channel_list bits, formats, extras;
+    char description[DESCRIPTION_MOST]; /* of the first page alone */
+    size_t description_bytes;           /* 0: there is none */
+    uint64_t resolutions_at, description_at;
+
     uint64_t page_bytes;
-    uint64_t bits_at, formats_at, extras_at, resolutions_at, description_at; /* what all pages share */
-    size_t description_bytes;
     uint64_t samples_at;
     uint64_t link_at; /* of the place that is to say where the next directory is */
 
@@ -308,32 +309,25 @@ static void add_entry(const struct writer *writer, struct text *text, enum tag t
         add(text, 1, 0);
 }
 
-/* The number of channel i of so many, of which the last may have another one. */
-struct numbers {
-    unsigned count;
-    uint64_t number, last;
-};
-
-static uint64_t number_of(const struct numbers *numbers, size_t i)
+static uint64_t number_of(const struct channel_list *list, size_t i)
 {
-    return i + 1 == numbers->count ? numbers->last : numbers->number;
+    return i + 1 == list->count ? list->last : list->number;
 }
 
-/* They stand together if they are more than one. */
 static void add_for_channels(const struct writer *writer, struct text *text, enum tag tag,
-                             struct numbers numbers, uint64_t place)
+                             const struct channel_list *list)
 {
     size_t width = width_of(writer);
 
-    if (numbers.count * 2 > width || numbers.count == 1) {
-        add_entry(writer, text, tag, SHORT, numbers.count, numbers.count == 1 ? numbers.last : place);
+    if (list->count * 2 > width || list->count == 1) {
+        add_entry(writer, text, tag, SHORT, list->count, list->count == 1 ? list->last : list->at);
         return;
     }
     add(text, 2, tag);
     add(text, 2, SHORT);
-    add(text, width, numbers.count);
+    add(text, width, list->count);
     for (size_t i = 0; i < width / 2; i++)
-        add(text, 2, i < numbers.count ? number_of(&numbers, i) : 0);
+        add(text, 2, i < list->count ? number_of(list, i) : 0);
 }
 
 /* The best fraction of 32-bit numbers: the distance, upside down. */
@@ -366,39 +360,14 @@ static void add_resolution(const struct writer *writer, struct text *text, enum 
     add(text, 2, RATIONAL);
     add(text, width_of(writer), 1);
     if (writer->big)
-        add_ratio(text, writer->stack.distance[axis]);
+        add_ratio(text, writer->distance[axis]);
     else
         add(text, 4, writer->resolutions_at + 8 * (uint64_t)axis);
 }
 
-static unsigned extra_channels(const struct writer *writer)
-{
-    return writer->stack.channels - (writer->stack.rgb ? 3 : 1);
-}
-
-static struct numbers bits_of(const struct writer *writer)
-{
-    uint64_t bits = 8 * sample_size(writer->stack.type);
-
-    return (struct numbers){writer->stack.channels, bits, bits};
-}
-
-static struct numbers formats_of(const struct writer *writer)
-{
-    enum sample_type type = writer->stack.type;
-    unsigned format = !sample_is_integer(type) ? 3 : sample_min(type) < 0.0 ? 2 : 1;
-
-    return (struct numbers){writer->stack.channels, format, format};
-}
-
-static struct numbers extras_of(const struct writer *writer)
-{
-    return (struct numbers){extra_channels(writer), 0, writer->stack.extra};
-}
-
 static size_t entry_count(const struct writer *writer, bool described)
 {
-    return 13 + (size_t)described + (size_t)(extra_channels(writer) > 0);
+    return 13 + (size_t)described + (size_t)(writer->extras.count > 0);
 }
 
 static size_t directory_bytes(const struct writer *writer, bool described)
@@ -411,55 +380,50 @@ static size_t directory_bytes(const struct writer *writer, bool described)
 static void add_directory(const struct writer *writer, struct text *text, bool described, uint64_t samples,
                           uint64_t bytes, uint64_t next)
 {
-    const struct stack *stack = &writer->stack;
+    const struct grid *grid = &writer->header.grid;
     unsigned place = writer->big ? LONG8 : LONG;
 
     add(text, writer->big ? 8 : 2, entry_count(writer, described));
-    add_entry(writer, text, IMAGE_WIDTH, LONG, 1, stack->width);
-    add_entry(writer, text, IMAGE_LENGTH, LONG, 1, stack->height);
-    add_for_channels(writer, text, BITS_PER_SAMPLE, bits_of(writer), writer->bits_at);
-    add_entry(writer, text, COMPRESSION, SHORT, 1, stack->level > 0 ? DEFLATED : AS_THEY_ARE);
-    add_entry(writer, text, PHOTOMETRIC, SHORT, 1, stack->rgb ? RGB : GRAY);
+    add_entry(writer, text, IMAGE_WIDTH, LONG, 1, grid->nx);
+    add_entry(writer, text, IMAGE_LENGTH, LONG, 1, grid->ny);
+    add_for_channels(writer, text, BITS_PER_SAMPLE, &writer->bits);
+    add_entry(writer, text, COMPRESSION, SHORT, 1, writer->compressed ? DEFLATED : AS_THEY_ARE);
+    add_entry(writer, text, PHOTOMETRIC, SHORT, 1, writer->rgb ? RGB : GRAY);
     if (described)
         add_entry(writer, text, IMAGE_DESCRIPTION, ASCII, writer->description_bytes, writer->description_at);
     add_entry(writer, text, STRIP_OFFSETS, place, 1, samples);
-    add_entry(writer, text, SAMPLES_PER_PIXEL, SHORT, 1, stack->channels);
-    add_entry(writer, text, ROWS_PER_STRIP, LONG, 1, stack->height);
+    add_entry(writer, text, SAMPLES_PER_PIXEL, SHORT, 1, grid->channels);
+    add_entry(writer, text, ROWS_PER_STRIP, LONG, 1, grid->ny);
     add_entry(writer, text, STRIP_BYTE_COUNTS, place, 1, bytes);
     add_resolution(writer, text, X_RESOLUTION, 0);
     add_resolution(writer, text, Y_RESOLUTION, 1);
-    add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, stack->unit);
-    if (extra_channels(writer) > 0)
-        add_for_channels(writer, text, EXTRA_SAMPLES, extras_of(writer), writer->extras_at);
-    add_for_channels(writer, text, SAMPLE_FORMAT, formats_of(writer), writer->formats_at);
+    add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, writer->unit);
+    if (writer->extras.count > 0)
+        add_for_channels(writer, text, EXTRA_SAMPLES, &writer->extras);
+    add_for_channels(writer, text, SAMPLE_FORMAT, &writer->formats);
     add(text, width_of(writer), next);
 }
 
 /* ---- what comes before the samples ---- */
 
-/* A list of one number for each channel; returns where it stands. */
-static uint64_t add_list(struct text *text, struct numbers numbers)
+static void add_list(struct text *text, struct channel_list *list)
 {
-    uint64_t place = text->size;
-
-    for (unsigned i = 0; i < numbers.count; i++)
-        add(text, 2, number_of(&numbers, i));
-    return place;
+    list->at = text->size;
+    for (unsigned i = 0; i < list->count; i++)
+        add(text, 2, number_of(list, i));
 }
 
 static void add_shared(struct writer *writer, struct text *text)
 {
-    const struct stack *stack = &writer->stack;
-
-    writer->bits_at = add_list(text, bits_of(writer));
-    writer->formats_at = add_list(text, formats_of(writer));
-    writer->extras_at = add_list(text, extras_of(writer));
+    add_list(text, &writer->bits);
+    add_list(text, &writer->formats);
+    add_list(text, &writer->extras);
     writer->resolutions_at = text->size;
-    add_ratio(text, stack->distance[0]);
-    add_ratio(text, stack->distance[1]);
+    add_ratio(text, writer->distance[0]);
+    add_ratio(text, writer->distance[1]);
     writer->description_at = text->size;
     for (size_t i = 0; i < writer->description_bytes; i++)
-        add(text, 1, (unsigned char)stack->description[i]);
+        add(text, 1, (unsigned char)writer->description[i]);
 }
 
 static void fill_up(struct text *text, size_t alignment)
@@ -472,9 +436,8 @@ static void fill_up(struct text *text, size_t alignment)
    knows them. */
 static void add_start(struct writer *writer, struct text *text)
 {
-    const struct stack *stack = &writer->stack;
-    bool described = stack->description != NULL;
-    uint64_t directory;
+    bool described = writer->description_bytes > 0;
+    uint64_t directory, pages = writer->header.grid.nz;
 
     for (int i = 0; i < 2; i++)
         add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
@@ -489,11 +452,11 @@ static void add_start(struct writer *writer, struct text *text)
     fill_up(text, ALIGNMENT);
     directory = text->size;
     writer->samples_at = directory;
-    if (stack->level > 0)
+    if (writer->compressed)
         return;
     writer->samples_at += (directory_bytes(writer, described) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     add_directory(writer, text, described, writer->samples_at, writer->page_bytes,
-                  stack->pages > 1 ? writer->samples_at + stack->pages * writer->page_bytes : 0);
+                  pages > 1 ? writer->samples_at + pages * writer->page_bytes : 0);
     fill_up(text, ALIGNMENT);
     text->size = writer->link_at;
     add(text, width_of(writer), directory);
@@ -502,17 +465,17 @@ static void add_start(struct writer *writer, struct text *text)
 
 static bool write_start(struct writer *writer, struct fault *fault)
 {
-    const struct stack *stack = &writer->stack;
-    uint64_t page = stack->level > 0 ? deflate_bound(writer->page_bytes) : writer->page_bytes;
-    size_t most = BIG_HEADER_SIZE + 6 * (size_t)writer->stack.channels + writer->description_bytes +
+    const struct grid *grid = &writer->header.grid;
+    uint64_t page = writer->compressed ? deflate_bound(writer->page_bytes) : writer->page_bytes;
+    size_t most = BIG_HEADER_SIZE + 6 * (size_t)grid->channels + writer->description_bytes +
                   2 * DIRECTORY_MOST + 4 * ALIGNMENT;
-    struct text text = {mem_alloc(most, 1, "the header of a TIFF file", fault), 0, writer->stack.endian};
+    struct text text = {mem_alloc(most, 1, "the header of a TIFF file", fault), 0, writer->header.endian};
     bool done;
 
     if (text.bytes == NULL)
         return false;
     /* Places in the file may need more than 32 bits. */
-    writer->big = ((double)page + DIRECTORY_MOST) * (double)stack->pages + (double)most > (double)UINT32_MAX;
+    writer->big = ((double)page + DIRECTORY_MOST) * (double)grid->nz + (double)most > (double)UINT32_MAX;
     add_start(writer, &text);
     writer->page_at = text.size;
     done = file_out_write(writer->file, text.bytes, text.size, fault);
@@ -561,65 +524,71 @@ static void discard_sink(struct sink *sink)
     sink->state = NULL;
 }
 
-/* What tells the unit of distances: a description of a stack has it by name. */
-static void set_units(struct stack *stack, const struct sink *sink, const struct tiff_pages *origin,
-                      char *description, size_t size)
+/* Distances and their unit: a description of a stack has it by name. */
+static void describe_distances(struct writer *writer, const struct tiff_pages *origin)
 {
-    const struct grid *grid = &sink->header.grid;
-    const char *unit = origin != NULL                   ? origin->text.unit
-                       : sink->header.millimetres > 0.0 ? unit_millimetre()->names[0]
-                                                        : "";
+    const struct header *header = &writer->header;
+    const char *unit = origin != NULL              ? origin->text.unit
+                       : header->millimetres > 0.0 ? unit_millimetre()->names[0]
+                                                   : "";
 
-    stack->unit = origin == NULL || sink->header.millimetres == 0.0 ? NO_UNIT : unit_of(origin);
-    if (grid->axes == 3) {
-        stack->description = tiff_text_write(grid->nz, grid->spacing[2], unit, description, size);
-    } else if (origin == NULL && sink->header.millimetres > 0.0) {
-        stack->unit = CENTIMETRES;
+    memcpy(writer->distance, header->grid.spacing, sizeof writer->distance);
+    writer->unit = origin == NULL || header->millimetres == 0.0 ? NO_UNIT : unit_of(origin);
+    if (header->grid.axes == 3) {
+        tiff_text_write(header->grid.nz, header->grid.spacing[2], unit, writer->description,
+                        sizeof writer->description);
+        writer->description_bytes = strlen(writer->description) + 1;
+    } else if (origin == NULL && header->millimetres > 0.0) {
+        writer->unit = CENTIMETRES;
         for (unsigned axis = 0; axis < 2; axis++)
-            stack->distance[axis] /= unit_of_resolution(CENTIMETRES)->millimetres;
+            writer->distance[axis] /= unit_of_resolution(CENTIMETRES)->millimetres;
     }
+}
+
+static void describe_channels(struct writer *writer)
+{
+    const struct header *header = &writer->header;
+    unsigned channels = header->grid.channels;
+    uint64_t bits = 8 * sample_size(header->type), format = !sample_is_integer(header->type) ? 3
+                                                            : sample_min(header->type) < 0.0 ? 2
+                                                                                             : 1;
+
+    writer->rgb = is_rgb(header);
+    writer->bits = (struct channel_list){channels, bits, bits, 0};
+    writer->formats = (struct channel_list){channels, format, format, 0};
+    writer->extras = (struct channel_list){
+        .count = channels - (writer->rgb ? 3 : 1),
+        .last = !header->alpha       ? NO_ALPHA
+                : header->associated ? ASSOCIATED
+                                     : UNASSOCIATED,
+    };
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
-    const struct tiff_pages *origin = pages_of_origin(request->origin);
-    char description[DESCRIPTION_MOST];
-    struct stack stack = {
-        .pages = grid->nz,
-        .width = grid->nx,
-        .height = grid->ny,
-        .channels = grid->channels,
-        .rgb = is_rgb(&sink->header),
-        .extra = !sink->header.alpha       ? NO_ALPHA
-                 : sink->header.associated ? ASSOCIATED
-                                           : UNASSOCIATED,
-        .type = sink->header.type,
-        .endian = sink->header.endian,
-        .distance = {grid->spacing[0], grid->spacing[1]},
-        .level = request->level < 0 ? 0 : request->level,
-        .threads = request->threads,
-    };
+    int level = request->level < 0 ? 0 : request->level;
     struct writer *writer;
 
-    set_units(&stack, sink, origin, description, sizeof description);
-    if (!check_writable(sink, stack.level, fault))
+    if (!check_writable(sink, level, fault))
         return false;
     sink->state = writer = mem_zeroed(1, sizeof *writer, "a TIFF writer", fault);
     if (writer == NULL)
         return false;
     writer->file = sink->file;
-    writer->stack = stack;
+    writer->header = sink->header;
+    writer->compressed = level > 0;
     writer->page_bytes = writer->page_left =
-        stack.width * stack.height * stack.channels * sample_size(stack.type);
-    writer->description_bytes = stack.description == NULL ? 0 : strlen(stack.description) + 1;
+        grid->nx * grid->ny * grid->channels * sample_size(sink->header.type);
+    describe_distances(writer, pages_of_origin(request->origin));
+    describe_channels(writer);
     if (!write_start(writer, fault) ||
-        (stack.level > 0 &&
-         !gzip_writer_open(&writer->gzip, sink->file, GZIP_WRITER_ZLIB, stack.level, stack.threads, fault))) {
+        (level > 0 &&
+         !gzip_writer_open(&writer->gzip, sink->file, GZIP_WRITER_ZLIB, level, request->threads, fault))) {
         discard_sink(sink);
         return false;
     }
-    if (stack.level == 0 && file_out_is_renamed(sink->file))
+    if (level == 0 && file_out_is_renamed(sink->file))
         sink->samples = (struct sink_place){.file = sink->file, .begin = writer->samples_at};
     return true;
 }
@@ -630,7 +599,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 static bool link_to(struct writer *writer, uint64_t directory, struct fault *fault)
 {
     unsigned char bytes[8];
-    struct text text = {bytes, 0, writer->stack.endian};
+    struct text text = {bytes, 0, writer->header.endian};
 
     add(&text, width_of(writer), directory);
     return file_out_flush(writer->file, fault) &&
@@ -641,8 +610,8 @@ static bool link_to(struct writer *writer, uint64_t directory, struct fault *fau
 static bool end_page(struct writer *writer, struct fault *fault)
 {
     unsigned char bytes[DIRECTORY_MOST + ALIGNMENT];
-    struct text text = {bytes, 0, writer->stack.endian};
-    bool described = writer->pages_ended == 0 && writer->stack.description != NULL;
+    struct text text = {bytes, 0, writer->header.endian};
+    bool described = writer->pages_ended == 0 && writer->description_bytes > 0;
     uint64_t packed, end, directory;
 
     if (!gzip_writer_finish(writer->gzip, fault))
@@ -659,7 +628,7 @@ static bool end_page(struct writer *writer, struct fault *fault)
     writer->page_at = end + text.size;
     writer->link_at = writer->page_at - width_of(writer);
     writer->page_left = writer->page_bytes;
-    return ++writer->pages_ended == writer->stack.pages || gzip_writer_begin_again(writer->gzip, fault);
+    return ++writer->pages_ended == writer->header.grid.nz || gzip_writer_begin_again(writer->gzip, fault);
 }
 
 static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
@@ -688,13 +657,12 @@ static bool write_samples(struct sink *sink, const void *samples, size_t planes,
 /* The directories of all pages but the first, in pieces. */
 static bool write_directories(const struct writer *writer, unsigned char *bytes, struct fault *fault)
 {
-    const struct stack *stack = &writer->stack;
-    struct text text = {bytes, 0, stack->endian};
-    uint64_t place = writer->samples_at + stack->pages * writer->page_bytes;
+    struct text text = {bytes, 0, writer->header.endian};
+    uint64_t pages = writer->header.grid.nz, place = writer->samples_at + pages * writer->page_bytes;
     size_t size = directory_bytes(writer, false);
 
-    for (uint64_t page = 1; page < stack->pages; page++) {
-        uint64_t next = page + 1 == stack->pages ? 0 : place + text.size + size;
+    for (uint64_t page = 1; page < pages; page++) {
+        uint64_t next = page + 1 == pages ? 0 : place + text.size + size;
         add_directory(writer, &text, false, writer->samples_at + page * writer->page_bytes,
                       writer->page_bytes, next);
         if (text.size + size > CHUNK || next == 0) {

@@ -291,10 +291,9 @@ struct tiff_text tiff_text_read(const char *description, unsigned page_channels)
     return told;
 }
 
-const char *tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size)
+void tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size)
 {
     snprintf(text, size, "ImageJ=1.53t\nimages=%llu\nslices=%llu\n%s%s%sspacing=%.17g\nloop=false\n",
              (unsigned long long)pages, (unsigned long long)pages, unit[0] != '\0' ? "unit=" : "", unit,
              unit[0] != '\0' ? "\n" : "", distance);
-    return text;
 }

@@ -34,8 +34,7 @@ struct tiff_text_run {
 /* Read the next run from *at on in OME's description, and advance *at; false: there are no more. */
 bool tiff_text_next_run(const char **at, struct tiff_text_run *run);
 
-/* The description of a stack as ImageJ has it: pages, the distance between them, and the unit.
-   Returns text. */
-const char *tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size);
+/* The description of a stack as ImageJ has it: pages, the distance between them, and the unit. */
+void tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size);
 
 #endif
