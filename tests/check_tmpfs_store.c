@@ -1,6 +1,6 @@
 /* Tests of stores through a mapping: any bytes at any place of a file, as far as it reaches, without a
  * signal. */
-#include "base/tmpfs_store.h"
+#include "base/fd_io.h"
 
 #include "fixture.h"
 #include "harness.h"
@@ -37,7 +37,7 @@ static unsigned char *some_bytes(size_t size)
 static bool can_store(void)
 {
     int descriptor = file_in_memory(1);
-    bool can = tmpfs_store(descriptor, 0, "a", 1) == 1;
+    bool can = fd_store_mapped(descriptor, 0, "a", 1) == 1;
 
     close(descriptor);
     return can;
@@ -58,7 +58,7 @@ START_TEST(bytes_come_to_their_place_and_no_other)
     int descriptor = file_in_memory(ROOM);
 
     if (can_store()) {
-        ck_assert_uint_eq(tmpfs_store(descriptor, offset, bytes, size), size);
+        ck_assert_uint_eq(fd_store_mapped(descriptor, offset, bytes, size), size);
         memcpy(wanted + offset, bytes, size);
         ck_assert_int_eq(pread(descriptor, found, ROOM, 0), ROOM);
         ck_assert_int_eq(memcmp(found, wanted, ROOM), 0);
@@ -77,7 +77,7 @@ START_TEST(a_file_that_is_cut_short_takes_fewer)
 
     for (size_t i = 0; can_store() && i < LENGTH(lengths); i++) {
         int descriptor = file_in_memory((off_t)lengths[i]);
-        ck_assert_uint_eq(tmpfs_store(descriptor, 0, bytes, 2 * WINDOW), lengths[i]);
+        ck_assert_uint_eq(fd_store_mapped(descriptor, 0, bytes, 2 * WINDOW), lengths[i]);
         close(descriptor);
     }
     free(bytes);
@@ -89,13 +89,13 @@ START_TEST(what_cannot_be_mapped_takes_none)
     int ends[2];
 
     ck_assert_int_eq(pipe(ends), 0);
-    ck_assert_uint_eq(tmpfs_store(ends[1], 0, "a", 1), 0);
-    ck_assert(!tmpfs_store_is_faster(ends[1], 4));
+    ck_assert_uint_eq(fd_store_mapped(ends[1], 0, "a", 1), 0);
+    ck_assert(!fd_prefers_mapping(ends[1], 4));
     close(ends[0]);
     close(ends[1]);
     ends[0] = file_in_memory(1);
-    ck_assert(tmpfs_store_is_faster(ends[0], 4));
-    ck_assert(!tmpfs_store_is_faster(ends[0], 3));
+    ck_assert(fd_prefers_mapping(ends[0], 4));
+    ck_assert(!fd_prefers_mapping(ends[0], 3));
     close(ends[0]);
 }
 END_TEST

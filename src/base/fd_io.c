@@ -1,9 +1,18 @@
-/* Descriptors: bytes that are moved whole, however the system cuts what is asked of it. */
+/* Input and output by descriptor, until all bytes are moved: calls that were interrupted, or moved a part,
+   are repeated. Into tmpfs, whose pages are the file, many threads store through mappings, since writes would
+   wait for each other at the file's lock. The kernel makes those stores: if somebody cuts the file short,
+   they count fewer bytes, while a store by the program would raise SIGBUS. */
 #include "fd_io.h"
+
+#include "size.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 void fd_fill_standard(void)
@@ -82,4 +91,64 @@ bool fd_sync(int descriptor)
         failed = fsync(descriptor);
     } while (failed != 0 && errno == EINTR);
     return failed == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
+}
+
+/* ---- stores through a mapping ---- */
+
+/* Bytes that are mapped at a time: what is mapped counts as the program's memory. */
+#define WINDOW ((size_t)2 << 20)
+
+/* One thread was measured to take three to five times as long to store through a mapping as to write. */
+#define FEWEST_THREADS 4
+
+bool fd_prefers_mapping(int descriptor, unsigned threads)
+{
+    struct statfs system;
+
+    return threads >= FEWEST_THREADS && fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+static size_t store(unsigned char *to, const unsigned char *from, size_t size)
+{
+    size_t stored = 0;
+
+    while (stored < size) {
+        const struct iovec target = {to + stored, size - stored};
+        const struct iovec source = {(void *)(uintptr_t)(from + stored), size - stored};
+        ssize_t count = process_vm_readv(getpid(), &target, 1, &source, 1, 0);
+        if (count <= 0)
+            break;
+        stored += (size_t)count;
+    }
+    return stored;
+}
+
+static size_t store_window(int descriptor, uint64_t begin, size_t skipped, const unsigned char *from,
+                           size_t size)
+{
+    unsigned char *window =
+        mmap(NULL, skipped + size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (off_t)begin);
+    size_t stored;
+
+    if (window == MAP_FAILED)
+        return 0;
+    stored = store(window + skipped, from, size);
+    munmap(window, skipped + size);
+    return stored;
+}
+
+size_t fd_store_mapped(int descriptor, uint64_t offset, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    size_t done = 0;
+
+    while (done < size) {
+        uint64_t at = offset + done;
+        size_t skipped = (size_t)(at % WINDOW), wanted = size_least(size - done, WINDOW - skipped);
+        size_t stored = store_window(descriptor, at - skipped, skipped, from + done, wanted);
+        done += stored;
+        if (stored < wanted)
+            break;
+    }
+    return done;
 }

@@ -2,7 +2,6 @@
 #include "file_out.h"
 
 #include "fd_io.h"
-#include "tmpfs_store.h"
 #include "mem.h"
 #include "naming.h"
 #include "path.h"
@@ -286,7 +285,7 @@ bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault)
 
 void file_out_expect_writers(struct file_out *file, unsigned threads)
 {
-    file->mapped = tmpfs_store_is_faster(file->descriptor, threads);
+    file->mapped = fd_prefers_mapping(file->descriptor, threads);
 }
 
 /* Nobody else should know the temporary; whoever cuts it short takes what has been written. */
@@ -305,7 +304,7 @@ static bool store(const struct file_out *file, uint64_t offset, const void *byte
     *stored = 0;
     if (!file->mapped || offset > file->length || size > file->length - offset)
         return true;
-    *stored = tmpfs_store(file->descriptor, offset, bytes, size);
+    *stored = fd_store_mapped(file->descriptor, offset, bytes, size);
     return *stored == size || has_its_length(file, fault);
 }
 

@@ -1,14 +1,123 @@
-/* Keywords: one of a few words, as options take them. */
+/* Keywords: one of a few words, as options take them; and what somebody may have meant by another word. */
 #include "keyword.h"
 
-#include "suggest.h"
+#include "size.h"
 
+#include <ctype.h>
 #include <string.h>
 
-static bool takes_argument(const struct keyword *keyword)
+/* ---- suggestions ---- */
+
+#define MOST_LETTERS 40 /* of a word that is looked at */
+
+/* A word is near another one if at most every fourth letter has to change, or if it is its beginning. */
+#define LETTERS_A_CHANGE 4
+#define LEAST_BEGINNING  3
+
+static bool same_letter(char a, char b)
 {
-    return keyword->syntax[0] != '\0';
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
+
+static bool begins_with(const char *name, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (!same_letter(name[i], word[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Letters to change, put in, take out, or swap with the next one (Damerau and Levenshtein). */
+static size_t count_changes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t changes[MOST_LETTERS + 1][MOST_LETTERS + 1];
+
+    for (size_t i = 0; i <= a_length; i++) {
+        for (size_t k = 0; k <= b_length; k++) {
+            size_t *here = &changes[i][k];
+            if (i == 0 || k == 0) {
+                *here = i + k;
+                continue;
+            }
+            *here = size_least(changes[i - 1][k] + 1, changes[i][k - 1] + 1);
+            *here = size_least(*here, changes[i - 1][k - 1] + !same_letter(a[i - 1], b[k - 1]));
+            if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) && same_letter(a[i - 2], b[k - 1]))
+                *here = size_least(*here, changes[i - 2][k - 2] + 1);
+        }
+    }
+    return changes[a_length][b_length];
+}
+
+static void offer(struct suggestion *suggestion, const char *name, size_t length, const char *meant,
+                  bool beginnings)
+{
+    size_t longer = length > suggestion->length ? length : suggestion->length;
+    size_t distance;
+
+    if (longer > MOST_LETTERS || suggestion->length == 0)
+        return;
+    distance = count_changes(suggestion->word, suggestion->length, name, length);
+    if (beginnings && suggestion->length >= LEAST_BEGINNING && suggestion->length < length &&
+        begins_with(name, suggestion->word, suggestion->length))
+        distance = 1;
+    else if (distance * LETTERS_A_CHANGE > longer)
+        return;
+    if (suggestion->meant == NULL || distance < suggestion->distance) {
+        suggestion->meant = meant;
+        suggestion->distance = distance;
+    }
+}
+
+struct suggestion suggest_for(const char *word, size_t length)
+{
+    return (struct suggestion){.word = word, .length = length};
+}
+
+void suggest_name(struct suggestion *suggestion, const char *name)
+{
+    offer(suggestion, name, strlen(name), name, true);
+}
+
+void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases)
+{
+    for (; aliases->word != NULL; aliases++)
+        offer(suggestion, aliases->word, strlen(aliases->word), aliases->meant, false);
+}
+
+void suggest_others(struct suggestion *suggestion, const char *others, const char *meant)
+{
+    while (*others != '\0') {
+        size_t length = strcspn(others, " ");
+        offer(suggestion, others, length, meant, false);
+        others += length;
+        others += strspn(others, " ");
+    }
+}
+
+bool suggest_add(struct fault *fault, const char *meant, const char *otherwise)
+{
+    size_t used = strlen(fault->text), room = sizeof fault->text - used;
+
+    if (meant != NULL)
+        snprintf(fault->text + used, room, "; did you mean %s?", meant);
+    else
+        snprintf(fault->text + used, room, "%s", otherwise);
+    return false;
+}
+
+const char *suggest_separator(const char *text, char to, char *line, size_t size)
+{
+    static const char separators[] = "xX*,;:/ ";
+    size_t length = size_least(strlen(text), size - 1);
+
+    for (size_t i = 0; i < length; i++)
+        line[i] = strchr(separators, text[i]) != NULL ? to : text[i];
+    line[length] = '\0';
+    return line;
+}
+
+/* ---- keywords ---- */
 
 bool keyword_find(const struct keyword *keywords, const char *text, int *place, const char **argument)
 {
@@ -18,7 +127,7 @@ bool keyword_find(const struct keyword *keywords, const char *text, int *place, 
     for (*place = 0; keywords[*place].word != NULL; (*place)++) {
         const struct keyword *keyword = &keywords[*place];
         if (strlen(keyword->word) == length && strncmp(keyword->word, text, length) == 0)
-            return *argument == NULL || takes_argument(keyword);
+            return *argument == NULL || keyword->syntax[0] != '\0';
     }
     return false;
 }

@@ -1,4 +1,5 @@
-/* Keywords: one of a few words, as options take them. */
+/* Keywords: one of a few words, as options take them; and what somebody may have meant by a word that is
+ * none. */
 #ifndef KEYWORD_H
 #define KEYWORD_H
 
@@ -11,33 +12,63 @@
 extern "C" {
 #endif
 
-/* A table of keywords ends with {NULL, NULL, NULL}. What a keyword stands for is its place in the table. */
+/* A table of keywords ends with {NULL, NULL, NULL}. The value of a keyword is its index in the table. */
 struct keyword {
     const char *word;
-    const char *syntax; /* of an argument behind the word, as "[:FILE]"; "" where it takes none */
-    const char *others; /* what other programs call it, divided by blanks: not taken, but understood */
+    const char *syntax; /* of an argument after the word, as "[:FILE]"; "" if it takes none */
+    const char *others; /* words of other programs for it, divided by blanks: refused with a suggestion */
 };
 
-/* The keyword that a text is, and its argument: what stands behind the colon, NULL without one. */
+/* Find the keyword that a text is. *argument is what follows its colon, NULL without one. */
 bool keyword_find(const struct keyword *keywords, const char *text, int *place, const char **argument);
 
-/* The same; what is none of the keywords is refused as "TEXT: expected …", with what may have been meant. */
+/* Find it or fail with "TEXT: expected ...", and with what may have been meant. */
 bool keyword_parse(const struct keyword *keywords, const char *text, int *place, const char **argument,
                    struct fault *fault);
 
 /* How a list of keywords looks: "a (default), b[:V]", say. */
 struct keyword_listing {
-    const char *between, *last; /* words, and before the last of them */
-    bool with_default;          /* that the first one is */
+    const char *between, *last; /* between words, and before the last */
+    bool with_default;          /* mark the first word as the default */
     bool with_syntax;
 };
 
-/* Returns text. */
+/* Write the list; return text. */
 const char *keyword_list(const struct keyword *keywords, const struct keyword_listing *listing, char *text,
                          size_t size);
 
-/* As a refusal lists what it expects: "a, b[:V] or c". Returns text. */
+/* Write the list as a refusal has it: "a, b[:V] or c". Return text. */
 const char *keyword_expected(const struct keyword *keywords, char *text, size_t size);
+
+/* ---- suggestions ---- */
+
+/* Another program's word for one of ours. A table of them ends with {NULL, NULL}. */
+struct alias {
+    const char *word, *meant;
+};
+
+/* The search for the nearest word. */
+struct suggestion {
+    const char *word;
+    size_t length;
+    const char *meant; /* NULL: nothing is near enough */
+    size_t distance;
+};
+
+/* Begin with the first `length` bytes of a word, then offer what it may mean. Of equally near words the first
+   that was offered stays. */
+struct suggestion suggest_for(const char *word, size_t length);
+void suggest_name(struct suggestion *suggestion, const char *name);
+void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases);
+
+/* Offer other programs' words for one of ours, divided by blanks. */
+void suggest_others(struct suggestion *suggestion, const char *others, const char *meant);
+
+/* End a fault's text with "; did you mean MEANT?", or with `otherwise` if meant is NULL. Return false. */
+bool suggest_add(struct fault *fault, const char *meant, const char *otherwise);
+
+/* Copy the text with `to` in place of whatever people put between numbers, as far as it fits. Return line. */
+const char *suggest_separator(const char *text, char to, char *line, size_t size);
 
 #ifdef __cplusplus
 }

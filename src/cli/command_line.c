@@ -4,7 +4,7 @@
 #include "command_line.h"
 
 #include "base/number.h"
-#include "base/suggest.h"
+#include "base/keyword.h"
 #include "option.h"
 
 #include <getopt.h>

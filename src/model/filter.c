@@ -7,7 +7,7 @@
 #include "filter.h"
 
 #include "base/number.h"
-#include "base/suggest.h"
+#include "base/keyword.h"
 #include "arith.h"
 
 #include <math.h>

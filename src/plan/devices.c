@@ -2,7 +2,7 @@
 #include "devices.h"
 
 #include "base/number.h"
-#include "base/suggest.h"
+#include "base/keyword.h"
 
 #include <inttypes.h>
 #include <stdio.h>
