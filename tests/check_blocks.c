@@ -4,7 +4,6 @@
 #include "run/output.h"
 #include "fixture.h"
 #include "harness.h"
-#include "peers_threads.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -18,8 +17,6 @@
 /* A rank that is not the first writes only whole blocks of its bytes itself. */
 static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uint64_t last)
 {
-    struct peers_threads *threads = peers_threads_open(2);
-    struct peers peers = peers_threads_peers(threads, 1), other = peers_threads_peers(threads, 0);
     unsigned char *bytes = fixture_memory((size_t)(end_at - begin_at), 1), *written;
     struct file_out *file;
     struct output_fringe fringe;
@@ -28,7 +25,7 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
 
     memset(bytes, 7, (size_t)(end_at - begin_at));
     ck_assert(file_out_open(&file, "blocks", &fault));
-    ck_assert(output_fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
+    ck_assert(output_fringe_open(&fringe, file, begin_at, end_at, false, &fault));
     for (uint64_t at = begin_at; at < end_at; at += size) {
         size = end_at - at < 100001 ? (size_t)(end_at - at) : 100001;
         ck_assert(output_fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
@@ -44,9 +41,6 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
     free(bytes);
     file_out_close(file);
     unlink("blocks");
-    peers_close(&peers);
-    peers_close(&other);
-    peers_threads_close(threads);
 }
 
 START_TEST(a_rank_writes_whole_blocks)
@@ -76,6 +70,7 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
 
     job.region = (struct region){.count = {100, 77, planes}};
     job.planes = (struct range){0, planes};
+    job.written_planes = 1;
     for (size_t member = 0; member < members; member++) {
         split_apply(&split, member, &job);
         end = (end + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;

@@ -19,8 +19,8 @@
 #define LINE_MOST       120
 #define COLUMNS_ASSUMED 80
 
-static void begin(struct progress *progress, enum progress_mode mode, double total, const char *unit,
-                  double unit_size)
+static void begin_in(struct progress *progress, enum progress_mode mode, double total, const char *unit,
+                     double unit_size)
 {
     bool wanted = mode == PROGRESS_ALWAYS ||
                   (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
@@ -34,12 +34,12 @@ static void begin(struct progress *progress, enum progress_mode mode, double tot
 
 void progress_begin(struct progress *progress, enum progress_mode mode, double total)
 {
-    begin(progress, mode, total, "Msamples", 1e6);
+    begin_in(progress, mode, total, "Msamples", 1e6);
 }
 
 void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files)
 {
-    begin(progress, mode, (double)files, "files", 1.0);
+    begin_in(progress, mode, (double)files, "files", 1.0);
 }
 
 /* Columns of the terminal, as it or else COLUMNS tells. */

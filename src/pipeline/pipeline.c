@@ -338,7 +338,7 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
 static size_t output_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
-    size_t planes = split_most_planes(&pipeline->ranks.split, job) * job_written_planes(job);
+    size_t planes = split_most_planes(&pipeline->ranks.split, job) * job->written_planes;
 
     return sink_format(pipeline, path)->in_turn
                ? 0

@@ -67,7 +67,7 @@ static size_t planes_of(const struct joint_spool *spool, size_t member)
 {
     const struct job *job = spool->job;
 
-    return split_window(spool->split, member, job).count * job_written_planes(job);
+    return split_window(spool->split, member, job).count * job->written_planes;
 }
 
 /* All that a rank has of an output. */

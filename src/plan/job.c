@@ -152,11 +152,6 @@ bool job_waits_for_change(const struct job *job)
     return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
 }
 
-size_t job_written_planes(const struct job *job)
-{
-    return grid_planes(&job->written.grid) / region_planes(&job->region, &job->in.grid);
-}
-
 /* Of what is left of three axes where one has a single index, the slower one becomes that of rows. */
 static void make_picture(struct grid *grid, unsigned axis)
 {
@@ -186,6 +181,7 @@ static bool settle_region(const struct region_request *request, struct job *job,
     if (request->kind == REGION_SLICE)
         make_picture(&job->written.grid, request->axis);
     job->planes = (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
+    job->written_planes = grid_planes(&job->written.grid) / job->planes.count;
     job_divide(job, job->planes, 0, 1);
     return true;
 }
@@ -268,6 +264,8 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job->out.type = gray_slice_type(in->type);
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
+    job->in_plane_bytes = header_plane_bytes(&job->in);
+    job->out_plane_bytes = header_plane_bytes(&job->out);
     job->decode = encoding_of(&job->in, job->in.type, request);
     job->encode = encoding_of(&job->out, job->in.type, request);
     if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||

@@ -35,11 +35,13 @@ struct job_request {
 struct job {
     struct header in,
         out; /* of the whole grid; in has the spacing that filters take, out that of the output */
-    struct region region; /* of it, that is written */
+    size_t in_plane_bytes, out_plane_bytes; /* of a plane of these */
+    struct region region;                   /* of the grid, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
     struct range planes;    /* of the grid, that are written */
     struct range window;    /* those of them that this process writes */
+    size_t written_planes;  /* planes of the file for each plane of the grid that is written */
     size_t member, members; /* of those that write it together; 0 of 1 where one does */
     enum work_type work;
     struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
@@ -51,9 +53,6 @@ struct job {
     bool copies;                /* identity alone that keeps its type: bits pass untouched */
     bool measures;              /* the extremes of the result must be known before any of it is encoded */
 };
-
-/* Planes of the file for each plane of the grid that is written. */
-size_t job_written_planes(const struct job *job);
 
 /* Let so many processes write it together, this one such planes of it. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);

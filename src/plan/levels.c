@@ -133,17 +133,13 @@ uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, 
     return left > most * most ? left - most * most : 0;
 }
 
-/* Planes on both sides that an operation has taps in. An edge rule may turn a tap to the other side, so
-   the longer one counts for both. */
-static size_t op_reach(const struct op *op)
-{
-    return size_most((size_t) - (int64_t)op->plane.low, (size_t)op->plane.high);
-}
-
-/* Those that it reads in its form. */
+/* Planes on both sides that an operation has taps in, or that it reads in its form. An edge rule may turn a
+   tap to the other side, so the longer one counts for both. */
 static size_t single_reach(const struct levels_step *step, size_t index)
 {
-    return size_most(op_reach(&step->step.ops[index]), step->forms[index].reach);
+    const struct reach *taps = &step->step.ops[index].plane;
+
+    return size_most(size_most((size_t) - (int64_t)taps->low, (size_t)taps->high), step->forms[index].reach);
 }
 
 size_t levels_widest_reach(const struct levels *levels)
@@ -330,7 +326,7 @@ static enum ends ends_of_op(const struct levels_step *step, size_t index)
 
     if (edge_has(op->edge, EDGE_PERIODIC))
         return single_reach(step, index) > 0 ? WRAPPED : NO_MATTER;
-    return op_reach(op) > 0 ? BOUNDED : NO_MATTER;
+    return op->plane.low < 0 || op->plane.high > 0 ? BOUNDED : NO_MATTER;
 }
 
 /* All operations of a stage have its edge. */

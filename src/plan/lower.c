@@ -49,7 +49,8 @@ static bool refuse_small(enum work_type work, const char *what, struct fault *fa
 }
 
 /* A number as the work type holds it; one that it cannot hold is refused. */
-static bool settle(enum work_type work, double number, const char *what, double *settled, struct fault *fault)
+static bool settle_number(enum work_type work, double number, const char *what, double *settled,
+                          struct fault *fault)
 {
     *settled = work_round(work, number);
     if (isfinite(*settled))
@@ -72,8 +73,8 @@ static bool settle_point(const struct stage *stage, enum work_type work, struct 
     char what[64];
 
     *point = *given;
-    if (!settle(work, given->a, names[given->kind].a, &point->a, fault) ||
-        !settle(work, given->b, names[given->kind].b, &point->b, fault))
+    if (!settle_number(work, given->a, names[given->kind].a, &point->a, fault) ||
+        !settle_number(work, given->b, names[given->kind].b, &point->b, fault))
         return false;
     snprintf(what, sizeof what, "%s of %g", names[given->kind].a, given->a);
     return point->a != 0.0 || given->a == 0.0 || refuse_small(work, what, fault);
@@ -87,7 +88,7 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
         return false;
     for (size_t i = 0; i < stencil->count; i++) {
         struct op_tap tap = lower_tap(&stencil->taps[i], axes);
-        if (!settle(op->work, tap.weight, "a weight", &tap.weight, fault))
+        if (!settle_number(op->work, tap.weight, "a weight", &tap.weight, fault))
             return false;
         if (tap.weight == 0.0)
             continue;
@@ -119,7 +120,8 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
         return false;
     encoding_outside(&own, op->work, intensity_sample(&stage->intensity, stage->edge.value), op->outside);
     for (unsigned channel = 0; channel < channels; channel++) {
-        if (!settle(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel], fault))
+        if (!settle_number(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel],
+                           fault))
             return false;
     }
     return true;
@@ -163,10 +165,10 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
     op->joint = heat->joint ? lower_joint_channels(stage, encoding) : 0;
     if (op_group_most(op) == 1)
         op->joint = 0;
-    return settle(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&
-           settle(op->work, heat->alpha * heat->dt * scale, "alpha*dt*scale", &op->rate, fault) &&
-           settle(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
-           settle(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
+    return settle_number(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&
+           settle_number(op->work, heat->alpha * heat->dt * scale, "alpha*dt*scale", &op->rate, fault) &&
+           settle_number(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
+           settle_number(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
 }
 
 static bool reaches_out(const struct op *op)
@@ -258,7 +260,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         if (op == NULL)
             return false;
         step->keeps = true;
-        return settle(work, stage->body.amount, "an amount", &op->amount, fault);
+        return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
     }
     return true;
 }

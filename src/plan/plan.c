@@ -49,12 +49,29 @@ static unsigned count_carriers(const struct plan_request *request)
     return (unsigned)size_least(threads / 2, MOST_CARRIERS);
 }
 
+/* The planes that this process is expected to compute, of all volumes: the schedule is not known yet. */
+static double expected_planes(const struct plan *plan)
+{
+    const struct job *job = plan->job;
+    bool all = job_waits_for_change(job) || job->measures;
+    size_t planes = all ? size_divided_up(plan->shape.planes, job->members) : job->window.count;
+
+    return (double)job->in.volumes * (double)planes;
+}
+
 static struct prediction_case case_of(const struct plan_request *request, const struct plan *plan)
 {
-    return (struct prediction_case){.job = plan->job,
+    const double planes = expected_planes(plan);
+    const struct job *job = plan->job;
+
+    return (struct prediction_case){.job = job,
                                     .shape = &plan->shape,
                                     .steps = plan->steps,
                                     .step_count = plan->step_count,
+                                    .plane_samples = plan->plane_samples,
+                                    .samples = plan->plane_samples * planes,
+                                    .file_bytes =
+                                        planes * (double)(job->in_plane_bytes + job->out_plane_bytes),
                                     .device = {.threads = request->threads, .memory = request->memory},
                                     .wisdom = request->wisdom};
 }
@@ -180,7 +197,6 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
                                                    const struct source *source, struct plan *plan)
 {
     const struct job *job = plan->job;
-    size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
 
     return (struct schedule_request){
         .levels = &plan->levels,
@@ -189,8 +205,8 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .memory = request->memory,
         .device_memory = least_memory(plan, plan->selection.devices.count),
         .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
-        .work_plane_bytes = (size_t)plan->plane_samples * work_size(job->work),
-        .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
+        .work_plane_bytes = plan->work_plane_bytes,
+        .file_plane_bytes = size_most(job->in_plane_bytes, job->out_plane_bytes),
         .held_bytes = plan->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
         .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
@@ -303,7 +319,7 @@ static double stage_bytes(const struct plan *plan, size_t index)
 
 static void forecast_bytes(struct plan *plan)
 {
-    const double samples = plan->plane_samples * prediction_planes(plan->job, &plan->shape);
+    const double samples = plan->plane_samples * expected_planes(plan);
 
     for (size_t i = 0; i < plan->step_count; i++)
         plan->moved_bytes += stage_bytes(plan, i) * samples;
@@ -312,11 +328,14 @@ static void forecast_bytes(struct plan *plan)
 /* No kernel runs where bits are copied. */
 static bool check_copy(const struct plan_request *request, struct fault *fault)
 {
-    return forms_is_free(&request->wish) ||
-           fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs",
-                       request->wish.rung != NULL  ? "rung"
-                       : request->wish.tile_x != 0 ? "tile"
-                                                   : "coarsen");
+    const struct rung_wish *wish = &request->wish;
+    const char *option = wish->rung != NULL   ? "rung"
+                         : wish->tile_x != 0  ? "tile"
+                         : wish->coarsen != 0 ? "coarsen"
+                                              : NULL;
+
+    return option == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
 /* Of a part, the planes that are written, unless all must be there before any of them is. */
@@ -340,12 +359,13 @@ static struct plan plan_of(const struct job *job)
     struct plan plan = {.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
 
     plan.plane_samples = lower_samples(&plan.shape, 1);
+    plan.work_plane_bytes = (size_t)plan.plane_samples * work_size(job->work);
     return plan;
 }
 
 /* Make the plan whole on the devices that are selected. */
-static bool settle(struct plan *plan, const struct plan_request *request, const struct source *source,
-                   struct fault *fault)
+static bool complete(struct plan *plan, const struct plan_request *request, const struct source *source,
+                     struct fault *fault)
 {
     const struct prediction_case expected = case_of(request, plan);
     struct opening opening = {request, plan};
@@ -415,14 +435,14 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
     planned = job->copies ? check_copy(request, fault) : lower_stages(plan, fault);
     expected = case_of(request, plan);
     planned = planned && selection_make(request, &expected, &plan->selection, fault);
-    if (planned && settle(plan, request, source, fault))
+    if (planned && complete(plan, request, source, fault))
         return true;
 
     if (planned && plan->selection.replaceable && fault->status != STATUS_USAGE) {
         close_lanes(plan);
         plan->setback = *fault;
         selection_retreat(&plan->selection);
-        if (settle(plan, request, source, fault))
+        if (complete(plan, request, source, fault))
             return true;
     }
     plan_free(plan);

@@ -1,37 +1,19 @@
 /* Predictions: how long a job should take on a device, or on several, by what was measured or is assumed. */
 #include "prediction.h"
 
-#include "base/size.h"
 #include "forms.h"
 
 #include <math.h>
 
-double prediction_planes(const struct job *job, const struct shape *shape)
-{
-    bool all = job_waits_for_change(job) || job->measures;
-    size_t planes = all ? size_divided_up(shape->planes, job->members) : job->window.count;
-
-    return (double)job->in.volumes * (double)planes;
-}
-
-/* In all planes that the job is expected to compute. */
-static double all_samples(const struct prediction_case *expected)
-{
-    return lower_samples(expected->shape, 1) * prediction_planes(expected->job, expected->shape);
-}
-
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
                                                const struct backend *backend)
 {
-    const struct header *in = &expected->job->in, *out = &expected->job->out;
-    double file_bytes = prediction_planes(expected->job, expected->shape) *
-                        (double)(header_plane_bytes(in) + header_plane_bytes(out));
     struct forecast forecast;
 
     if (expected->step_count == 0)
         return (struct prediction_overhead){0.0, 0.0};
     forecast = backend->predict(&expected->device, &expected->steps[0].step.ops[0], expected->shape, true);
-    return (struct prediction_overhead){forecast.start, forecast.moving * file_bytes};
+    return (struct prediction_overhead){forecast.start, forecast.moving * expected->file_bytes};
 }
 
 /* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
@@ -73,8 +55,8 @@ static double known_updates(const struct prediction_case *expected, struct wisdo
 static double handing_seconds(const struct prediction_case *expected, const struct group *group,
                               const struct op *op)
 {
-    double samples = lower_samples(expected->shape, (size_t)(op->plane.high - op->plane.low));
-    double bytes = samples * (double)work_size(expected->job->work);
+    double planes = (double)(op->plane.high - op->plane.low);
+    double bytes = planes * expected->plane_samples * (double)work_size(expected->job->work);
 
     return group->count == 1 || bytes == 0.0
                ? 0.0
@@ -86,7 +68,7 @@ static double handing_seconds(const struct prediction_case *expected, const stru
 static double step_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
                            bool single)
 {
-    double samples = all_samples(expected), together = known_updates(expected, &group->together, op, single);
+    double samples = expected->samples, together = known_updates(expected, &group->together, op, single);
     double alone;
 
     if (together > 0.0)
@@ -106,7 +88,7 @@ static double predict_conversion(const struct prediction_case *expected, const s
 
     if (stage->steps == 0)
         return 0.0;
-    return all_samples(expected) / (double)group->count /
+    return expected->samples / (double)group->count /
            group->backend->predict(&expected->device, &op, expected->shape, true).updates;
 }
 
@@ -127,7 +109,7 @@ static double predict_stage(const struct prediction_case *expected, struct group
             seconds += checks * step_seconds(expected, group, &step->ops[k], true);
     }
     if (checks > 0.0)
-        seconds += checks * all_samples(expected) / (double)group->count /
+        seconds += checks * expected->samples / (double)group->count /
                    group->backend->predict(&expected->device, &step->ops[0], expected->shape, true).changes;
     return seconds;
 }

@@ -17,6 +17,9 @@ struct prediction_case {
     const struct shape *shape;
     const struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
+    double plane_samples;         /* of work, in a plane of the fields */
+    double samples;               /* in all planes that the process is expected to compute, of all volumes */
+    double file_bytes;            /* of these planes, as they are read and written */
     struct device_request device; /* but for its index */
     const struct wisdom *wisdom;  /* NULL: none */
 };
@@ -25,10 +28,6 @@ struct prediction_case {
 struct prediction_overhead {
     double start, moving; /* seconds */
 };
-
-/* The planes that a process computes, of all volumes, if it has the memory it wants; the schedule is not
- * known yet. */
-double prediction_planes(const struct job *job, const struct shape *shape);
 
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
                                                const struct backend *backend);

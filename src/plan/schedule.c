@@ -84,61 +84,39 @@ static bool is_cached(const struct schedule_request *request)
     return request->device_memory == 0;
 }
 
-static size_t batch_bytes(const struct schedule_request *request)
-{
-    return is_cached(request) ? CACHED_BATCH_BYTES : BATCH_BYTES;
-}
-
-/* Where nothing is computed twice, a level finds in the caches what the one before has left. Planes too large
-   for that are read again by the next slab, which is why it is no shorter than what lies between the levels.
- */
-static size_t cached_slab(const struct schedule_request *request, const struct levels_walk *survey)
-{
-    size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->levels->planes);
-
-    return size_most(slab, survey->count == 0 ? 1 : (size_t)(survey->depth / survey->count));
-}
-
-/* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
+/* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
+   level finds in the caches what the one before has left. Planes too large for that are read again by the
+   next slab, which is why it is no shorter than what lies between the levels. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
+    bool cached = survey->seam == 0 && is_cached(request);
     size_t planes = request->levels->planes;
+    size_t slab = planes_of(cached ? CACHED_SLAB_BYTES : SLAB_BYTES, request->field_plane_bytes, planes);
+    size_t between = (size_t)(survey->depth / (survey->count == 0 ? 1 : survey->count));
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
-    if (survey->seam == 0 && is_cached(request))
-        return size_least(planes, cached_slab(request, survey));
-    return size_least(planes, size_most(planes_of(SLAB_BYTES, request->field_plane_bytes, planes),
-                                        SEAM_SHARE * survey->seam));
+    return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
 }
 
-/* Planes that a window has beyond what levels need: a slab that leaves while the next one comes, and so many
-   that it seldom has to slide. */
-static size_t roomy_slack(const struct schedule_request *request, const struct levels_walk *survey,
-                          size_t slab)
-{
-    uint64_t count = survey->count == 0 ? 1 : survey->count;
-
-    if (is_cached(request))
-        return 0;
-    if (request->limits.slab > 0)
-        return slab;
-    return slab + size_most(slab, SLIDE_SHARE * 2 * survey->depth / count);
-}
-
+/* What is taken at a time where memory is ample. Beyond what levels need, a window on a device has planes for
+   a slab that leaves while the next one comes, and so many that it seldom has to slide. */
 static struct size roomy_size(const struct schedule_request *request, const struct levels_walk *survey)
 {
-    size_t planes = request->levels->planes;
-    struct size size = {
-        .slab = roomy_slab(request, survey), .readers = request->readers, .writers = request->writers};
+    const struct schedule_limits *limits = &request->limits;
+    bool cached = is_cached(request);
+    size_t planes = request->levels->planes, slab = roomy_slab(request, survey), batch = limits->batch, slack;
 
-    size.batch = request->limits.batch > 0
-                     ? size_least(request->limits.batch, planes)
-                     : planes_of(batch_bytes(request), request->file_plane_bytes, planes);
-    size.batch = size_least(size.batch, size.slab);
-    size.slack = roomy_slack(request, survey, size.slab);
-    size.buffers = BUFFERS;
-    return size;
+    if (batch == 0)
+        batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
+    slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
+    slack = slab + (limits->slab > 0 ? 0 : size_most(slab, slack));
+    return (struct size){.slab = slab,
+                         .batch = size_least(batch, slab),
+                         .slack = cached ? 0 : slack,
+                         .buffers = BUFFERS,
+                         .readers = request->readers,
+                         .writers = request->writers};
 }
 
 /* Less of everything; false where there is no less. */

@@ -62,44 +62,43 @@ static void tell_of_start(const struct plan_request *request)
 static void consider(const struct plan_request *request, const struct prediction_case *expected,
                      const struct backend *backend, struct selection *selection)
 {
-    bool needed = !knows_wishes(request, selection->devices.backend);
-    struct prediction_overhead overhead = prediction_overhead(expected, backend);
-    double least = overhead.start + overhead.moving, seconds;
-    char own[32], other[32];
+    const bool needed = !knows_wishes(request, selection->devices.backend);
+    const char *other = backend->name, *to_start = " to start and to move the samples";
+    struct prediction_overhead overhead;
+    double seconds, slower;
+    char first[32], second[32];
 
     if (!knows_wishes(request, backend))
         return;
-    if (!needed && least >= selection->seconds) {
-        number_format_seconds(least, other, sizeof other);
-        give_reason(selection, "%s predicted; %s would take %s to start and to move the samples",
-                    number_format_seconds(selection->seconds, own, sizeof own), backend->name, other);
-        return;
+    overhead = prediction_overhead(expected, backend);
+    seconds = overhead.start + overhead.moving;
+    if (needed || seconds < selection->seconds) {
+        /* It reserves far more of them than it uses. */
+        if (memory_limits_addresses()) {
+            give_reason(selection, "%s is not started: the address space is limited", backend->name);
+            return;
+        }
+        tell_of_start(request);
+        if (backend->count() == 0)
+            return;
+        seconds = prediction_alone(expected, backend, 0);
+        to_start = "";
     }
-    /* It reserves far more of them than it uses. */
-    if (memory_limits_addresses()) {
-        give_reason(selection, "%s is not started: the address space is limited", backend->name);
-        return;
+    slower = seconds;
+    if (needed || seconds < selection->seconds) {
+        other = selection->devices.backend->name;
+        slower = selection->seconds;
+        selection->devices = first_of(backend);
+        selection->seconds = seconds;
+        if (request->spread)
+            selection->devices.indices[0] = (int)(request->member % backend->count());
     }
-    tell_of_start(request);
-    if (backend->count() == 0)
-        return;
-    seconds = prediction_alone(expected, backend, 0);
-    if (!needed && seconds >= selection->seconds) {
-        number_format_seconds(seconds, other, sizeof other);
-        give_reason(selection, "%s predicted; %s would take %s",
-                    number_format_seconds(selection->seconds, own, sizeof own), backend->name, other);
-        return;
-    }
-    number_format_seconds(seconds, own, sizeof own);
+    number_format_seconds(selection->seconds, first, sizeof first);
     if (needed)
-        give_reason(selection, "it has the requested rung; %s predicted", own);
+        give_reason(selection, "it has the requested rung; %s predicted", first);
     else
-        give_reason(selection, "%s predicted; %s would take %s", own, selection->devices.backend->name,
-                    number_format_seconds(selection->seconds, other, sizeof other));
-    selection->devices = first_of(backend);
-    selection->seconds = seconds;
-    if (request->spread)
-        selection->devices.indices[0] = (int)(request->member % backend->count());
+        give_reason(selection, "%s predicted; %s would take %s%s", first, other,
+                    number_format_seconds(slower, second, sizeof second), to_start);
 }
 
 /* The cheapest device by predicted time. */

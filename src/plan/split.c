@@ -52,8 +52,7 @@ static struct reading count_reading(const struct prediction_case *expected)
             widen(&reading, op, together);
         }
     }
-    reading.bytes =
-        reading.planes * lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
+    reading.bytes = reading.planes * expected->plane_samples * (double)work_size(expected->job->work);
     return reading;
 }
 
@@ -85,8 +84,8 @@ static void predict_shares(const struct split_case *splitting, const struct read
 
 /* The time of such a split, from the time of one process. The first level of a pass computes all
    planes that are read beside a part; the last level computes none of them. */
-static struct split_option predict(const struct split_case *splitting, enum split_kind kind, size_t members,
-                                   double alone)
+static struct split_option option_of(const struct split_case *splitting, enum split_kind kind, size_t members,
+                                     double alone)
 {
     const struct reading reading = count_reading(splitting->expected);
     double planes = (double)splitting->levels->planes, each = planes / (double)members;
@@ -111,7 +110,7 @@ static struct split_option consider(const struct split_case *splitting, enum spl
     struct split_option best = {.fate = SPLIT_CANNOT};
 
     for (size_t members = 2; members <= most; members++) {
-        const struct split_option option = predict(splitting, kind, members, alone);
+        const struct split_option option = option_of(splitting, kind, members, alone);
         if (members == 2 || option.seconds < best.seconds || (wished && members == most))
             best = option;
     }

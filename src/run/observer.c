@@ -127,25 +127,20 @@ static bool add_planes(const struct observer_stats *stats, enum observer_end end
     return true;
 }
 
-static size_t plane_bytes(const struct observer_stats *stats, enum observer_end end)
-{
-    const struct job *job = stats->plan->job;
-
-    return header_plane_bytes(end == OBSERVER_INPUT ? &job->in : &job->out);
-}
-
 static bool see_stats(void *state, enum observer_end end, const void *samples, struct range planes,
                       struct fault *fault)
 {
     struct observer_stats *stats = state;
+    const struct job *job = stats->plan->job;
+    const size_t plane_bytes = end == OBSERVER_INPUT ? job->in_plane_bytes : job->out_plane_bytes;
     const unsigned char *bytes = samples;
     double begun = clock_seconds();
     bool done = true;
 
     for (size_t i = 0, count; done && i < planes.count; i += count) {
         count = planes.count - i < PLANES_TOGETHER ? planes.count - i : PLANES_TOGETHER;
-        done = add_planes(stats, end, bytes + i * plane_bytes(stats, end),
-                          (struct range){planes.first + i, count}, fault);
+        done =
+            add_planes(stats, end, bytes + i * plane_bytes, (struct range){planes.first + i, count}, fault);
     }
     stats->seconds += clock_seconds() - begun;
     return done;

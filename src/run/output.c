@@ -36,11 +36,11 @@ static void find_ends(struct output_fringe *fringe, uint64_t begin, uint64_t end
 }
 
 bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
-                        const struct peers *peers, struct fault *fault)
+                        bool direct, struct fault *fault)
 {
     struct output_fringe_ends ends;
 
-    *fringe = (struct output_fringe){.file = file, .direct = peers_lead(peers), .begin = begin, .end = end};
+    *fringe = (struct output_fringe){.file = file, .direct = direct, .begin = begin, .end = end};
     if (fringe->direct)
         return true;
     find_ends(fringe, begin, end, &ends);
@@ -125,7 +125,7 @@ bool output_write(struct output *output, void *samples, size_t planes, struct fa
     const struct job *job = output->job;
 
     cut(job, samples, planes);
-    return sink_write(output->sink, samples, planes * job_written_planes(job), fault);
+    return sink_write(output->sink, samples, planes * job->written_planes, fault);
 }
 
 /* Where some planes of the grid go, in planes from the sink's place on, in one volume of a series. */
@@ -133,26 +133,25 @@ static struct range written_planes(const struct output *output, size_t volume, s
 {
     const struct job *job = output->job;
     const struct range all = output->sink->samples.apart ? job->window : job->planes;
-    size_t each = job_written_planes(job);
+    size_t each = job->written_planes;
 
     return (struct range){(volume * all.count + planes.first - all.first) * each, planes.count * each};
 }
 
-static uint64_t offset_of(const struct output *output, const struct range *written)
+static uint64_t offset_of(const struct output *output, size_t written)
 {
-    return output->sink->samples.begin + (uint64_t)written->first * header_plane_bytes(&output->sink->header);
+    return output->sink->samples.begin + (uint64_t)written * output->plane_bytes;
 }
 
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault)
 {
     const struct range written = written_planes(output, volume, output->job->window);
-    uint64_t begin = offset_of(output, &written);
 
     output->joint = peers_count(peers) > 1;
+    output->plane_bytes = header_plane_bytes(&output->sink->header);
     return !output->joint || output->sink->samples.apart ||
-           output_fringe_open(&output->fringe, output->sink->samples.file, begin,
-                              begin + (uint64_t)written.count * header_plane_bytes(&output->sink->header),
-                              peers, fault);
+           output_fringe_open(&output->fringe, output->sink->samples.file, offset_of(output, written.first),
+                              offset_of(output, written.first + written.count), peers_lead(peers), fault);
 }
 
 bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
@@ -163,8 +162,8 @@ bool output_write_at(struct output *output, void *samples, size_t volume, struct
     cut(output->job, samples, planes.count);
     return output->fringe.file == NULL
                ? sink_write_at(output->sink, samples, written.first, written.count, fault)
-               : output_fringe_write(&output->fringe, offset_of(output, &written), samples,
-                                     written.count * header_plane_bytes(&output->sink->header), fault);
+               : output_fringe_write(&output->fringe, offset_of(output, written.first), samples,
+                                     written.count * output->plane_bytes, fault);
 }
 
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)

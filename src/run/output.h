@@ -29,10 +29,10 @@ struct output_fringe {
     struct output_fringe_ends *ends; /* what is kept of the bytes before and after them */
 };
 
-/* For bytes from `begin` to before `end`, which the rank is about to write; to be closed, also after a
- * failure. */
+/* For bytes from `begin` to before `end`, which the rank is about to write, all of them itself if `direct`;
+   to be closed, also after a failure. */
 bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
-                        const struct peers *peers, struct fault *fault);
+                        bool direct, struct fault *fault);
 
 /* The most bytes that a rank keeps of so many. */
 size_t output_fringe_most(uint64_t bytes);
@@ -47,6 +47,7 @@ struct output {
     struct sink *sink;
 
     /* Once it is open. */
+    size_t plane_bytes;          /* of a plane of the file */
     bool joint;                  /* several ranks write the file */
     struct output_fringe fringe; /* if others write the same blocks */
 };

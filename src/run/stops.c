@@ -83,11 +83,6 @@ static bool write_spool(void *file, void *samples, struct range planes, struct f
                        planes.count * spool->plane_bytes, fault);
 }
 
-static size_t spool_plane_bytes(const struct stops *stops)
-{
-    return (size_t)stops->plan->plane_samples * work_size(stops->job->work);
-}
-
 static struct stop from_source(struct stops *stops)
 {
     const struct io_end end = {.file = stops,
@@ -97,7 +92,7 @@ static struct stop from_source(struct stops *stops)
 
     return (struct stop){.end = end,
                          .encoding = &stops->job->decode,
-                         .plane_bytes = header_plane_bytes(&stops->job->in),
+                         .plane_bytes = stops->job->in_plane_bytes,
                          .threads = stops->plan->schedule.readers,
                          .random = stops->source->random,
                          .of_run = true,
@@ -112,7 +107,7 @@ static struct stop to_sink(struct stops *stops)
 
     return (struct stop){.end = random ? anywhere : in_order,
                          .encoding = stops->encode,
-                         .plane_bytes = header_plane_bytes(&stops->job->out),
+                         .plane_bytes = stops->job->out_plane_bytes,
                          .threads = random ? stops->plan->schedule.writers : 1,
                          .random = random,
                          .of_run = true,
@@ -125,7 +120,7 @@ static struct stop from_spool(struct stops *stops, enum route_stop spool)
 
     return (struct stop){.end = end,
                          .encoding = &stops->spooled,
-                         .plane_bytes = spool_plane_bytes(stops),
+                         .plane_bytes = stops->plan->work_plane_bytes,
                          .threads = stops->plan->schedule.readers,
                          .random = true};
 }
@@ -135,7 +130,7 @@ static struct stop to_spool(struct stops *stops, enum route_stop spool)
     const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = write_spool};
 
     return (struct stop){
-        .end = end, .encoding = &stops->spooled, .plane_bytes = spool_plane_bytes(stops), .threads = 1};
+        .end = end, .encoding = &stops->spooled, .plane_bytes = stops->plan->work_plane_bytes, .threads = 1};
 }
 
 struct stop stops_from(struct stops *stops, enum route_stop stop)
@@ -148,51 +143,36 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
     return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
 }
 
-static const struct file_out *output_of(const struct stops *stops)
-{
-    const struct sink *sink = stops->output.sink;
-
-    return sink->file != NULL ? sink->file : sink->samples.file;
-}
-
-static bool create_spools(struct stops *stops, struct fault *fault)
-{
-    const struct plan *plan = stops->plan;
-    stops->spooled = (struct encoding){
-        .type = work_sample(stops->job->work), .channels = plan->shape.channels, .gamma = 1.0};
-    for (size_t i = 0; i < plan->schedule.spools; i++) {
-        stops->spools[i].plane_bytes = spool_plane_bytes(stops);
-        if (!spool_create(&stops->spools[i].spool, output_of(stops), fault))
-            return false;
-    }
-    return true;
-}
-
-static bool hold_source(struct stops *stops, struct fault *fault)
-{
-    return !stops->plan->schedule.holds_in_spool ||
-           (spool_create(&stops->held, output_of(stops), fault) &&
-            source_hold_in_spool(stops->source, &stops->held, fault));
-}
-
 struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
                       const struct encoding *encode)
 {
-    return (struct stops){.plan = plan,
-                          .job = plan->job,
-                          .volume = volume,
-                          .source = source,
-                          .output = {.job = plan->job, .sink = sink},
-                          .reserved = volume > 0,
-                          .encode = encode,
-                          .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
-                          .held.descriptor = -1};
+    return (struct stops){
+        .plan = plan,
+        .job = plan->job,
+        .volume = volume,
+        .source = source,
+        .output = {.job = plan->job, .sink = sink},
+        .reserved = volume > 0,
+        .encode = encode,
+        .spools = {{{.descriptor = -1}, plan->work_plane_bytes},
+                   {{.descriptor = -1}, plan->work_plane_bytes}},
+        .spooled = {.type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0},
+        .held.descriptor = -1};
 }
 
 bool stops_open(struct stops *stops, struct fault *fault)
 {
-    return source_allow_stop(stops->source, fault) && create_spools(stops, fault) &&
-           hold_source(stops, fault);
+    const struct schedule *schedule = &stops->plan->schedule;
+    const struct sink *sink = stops->output.sink;
+    const struct file_out *beside = sink->file != NULL ? sink->file : sink->samples.file;
+
+    if (!source_allow_stop(stops->source, fault))
+        return false;
+    for (size_t i = 0; i < schedule->spools + schedule->holds_in_spool; i++) {
+        if (!spool_create(i < schedule->spools ? &stops->spools[i].spool : &stops->held, beside, fault))
+            return false;
+    }
+    return !schedule->holds_in_spool || source_hold_in_spool(stops->source, &stops->held, fault);
 }
 
 void stops_close(struct stops *stops)
