@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "format/format.h"
-#include "format/units.h"
 
 #include <math.h>
 #include <stdlib.h>

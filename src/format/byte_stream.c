@@ -96,13 +96,7 @@ static bool fill_plain(struct byte_stream *stream, unsigned char *bytes, size_t 
     return file_in_read(stream->file, bytes, size, got, fault);
 }
 
-static uint64_t most_plain(const struct byte_stream *stream, uint64_t coded)
-{
-    (void)stream;
-    return coded;
-}
-
-static const struct decoder plain = {.name = "data", .fill = fill_plain, .most = most_plain};
+static const struct decoder plain = {.name = "data", .fill = fill_plain};
 
 /* ---- deflate ---- */
 
@@ -218,25 +212,6 @@ static bool fill_bzip2(struct byte_stream *stream, unsigned char *bytes, size_t 
     }
     return true;
 }
-#else
-static bool begin_bzip2(struct byte_stream *stream, struct fault *fault)
-{
-    return refuse(stream, "this program was built without bzip2", fault);
-}
-
-static bool fill_bzip2(struct byte_stream *stream, unsigned char *bytes, size_t size, size_t *got,
-                       struct fault *fault)
-{
-    (void)bytes, (void)size;
-    *got = 0;
-    return refuse(stream, "this program was built without bzip2", fault);
-}
-
-static void end_bzip2(struct byte_stream *stream)
-{
-    (void)stream;
-}
-#endif
 
 static uint64_t most_bzip2(const struct byte_stream *stream, uint64_t coded)
 {
@@ -246,6 +221,14 @@ static uint64_t most_bzip2(const struct byte_stream *stream, uint64_t coded)
 
 static const struct decoder bzip2 = {
     .name = "bzip2", .begin = begin_bzip2, .fill = fill_bzip2, .end = end_bzip2, .most = most_bzip2};
+#else
+static bool begin_bzip2(struct byte_stream *stream, struct fault *fault)
+{
+    return refuse(stream, "this program was built without bzip2", fault);
+}
+
+static const struct decoder bzip2 = {.name = "bzip2", .begin = begin_bzip2};
+#endif
 
 /* ---- hexadecimal digits ---- */
 

@@ -324,11 +324,6 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
     return marked != NULL ? marked : &format_raw;
 }
 
-bool source_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
-{
-    return source->format->hold_in_spool(source, spool, fault);
-}
-
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
     return source->format->read(source, samples, planes, fault);
@@ -337,16 +332,6 @@ bool source_read(struct source *source, void *samples, size_t planes, struct fau
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
     return source->format->read_at(source, samples, first, planes, fault);
-}
-
-bool source_allow_stop(struct source *source, struct fault *fault)
-{
-    return file_in_make_cancellable(source->awaited, fault);
-}
-
-void source_stop(struct source *source)
-{
-    file_in_cancel(source->awaited);
 }
 
 bool source_end(struct source *source, struct fault *fault)

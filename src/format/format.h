@@ -85,7 +85,9 @@ struct source_request {
 struct source {
     const struct format *format;
     struct file_in *file;
-    struct file_in *awaited; /* the one whose samples may be long in coming: this, or another that it names */
+    /* The one whose samples may be long in coming: this, or another that it names. file_in_make_cancellable
+       and file_in_cancel make reads that wait for it fail. */
+    struct file_in *awaited;
     struct header header;
     char note[512];    /* what was assumed, to be told once the job is accepted; else empty */
     char warning[512]; /* what speaks against it, likewise */
@@ -266,14 +268,10 @@ bool source_refuse(const struct source *source, struct fault *fault, const char 
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);
 
-bool source_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault);
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);
 
-/* Make reads that wait for input fail: source_stop may be called from any thread, after source_allow_stop. */
-bool source_allow_stop(struct source *source, struct fault *fault);
-void source_stop(struct source *source);
 void source_close(struct source *source);
 
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -524,11 +523,11 @@ static void list_dropped(const struct source *source, const struct format *sink,
         (place.known && has_unit_vectors(&place) && geometry_is_plain(place.origin, place.vectors));
 
     if (sink->family == source->format->family) {
-        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), dropped, size);
+        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), false, dropped, size);
         return;
     }
-    text_header_list_others(&volume->fields, known_fields,
-                            volume_sink_kept(source, sink, written, keeps_position), dropped, size);
+    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
+                     true, dropped, size);
     if (keeps_position)
         list_rest(volume, dropped, size);
     else if (has_signs(axes))
@@ -553,18 +552,15 @@ static const char *type_name(enum sample_type type)
 static void put_extents(struct sink *sink)
 {
     const struct grid *grid = &sink->header.grid;
+    unsigned dims = volume_sink_axes(&sink->header);
+    uint64_t extents[4] = {grid->nx, grid->ny, grid->nz};
 
-    volume_sink_print(sink, "ObjectType = Image\nNDims = %u\nDimSize = %zu", volume_sink_axes(&sink->header),
-                      grid->nx);
-    if (grid->axes > 1)
-        volume_sink_print(sink, " %zu", grid->ny);
-    if (grid->axes == 3)
-        volume_sink_print(sink, " %zu", grid->nz);
-    if (sink->header.volumes > 1)
-        volume_sink_print(sink, " %zu", sink->header.volumes);
+    if (dims > grid->axes)
+        extents[grid->axes] = sink->header.volumes;
+    volume_sink_print(sink, "ObjectType = Image\nNDims = %u\n", dims);
+    volume_sink_print_counts(sink, "DimSize =", extents, dims);
     if (grid->channels > 1)
-        volume_sink_print(sink, "\nElementNumberOfChannels = %u", grid->channels);
-    volume_sink_print(sink, "\n");
+        volume_sink_print(sink, "ElementNumberOfChannels = %u\n", grid->channels);
 }
 
 /* One for each axis of the origin's header, which may have more than the grid, or of the sink's. That of a
@@ -572,58 +568,47 @@ static void put_extents(struct sink *sink)
 static void put_spacing(struct sink *sink, const struct axes *origin)
 {
     size_t count = origin != NULL ? origin->count : volume_sink_axes(&sink->header);
+    double spacing[DIMS_MOST];
 
-    volume_sink_print(sink, "ElementSpacing =");
     for (size_t i = 0; i < count; i++)
-        volume_sink_print(sink, " %.17g",
-                          i >= 3
-                              ? (origin != NULL ? origin->spacing.at[i] : 1.0)
-                              : (origin != NULL ? sign_of(origin, i) : 1.0) * sink->header.grid.spacing[i]);
-    volume_sink_print(sink, "\n");
+        spacing[i] = i >= 3 ? (origin != NULL ? origin->spacing.at[i] : 1.0)
+                            : (origin != NULL ? sign_of(origin, i) : 1.0) * sink->header.grid.spacing[i];
+    volume_sink_print_reals(sink, "ElementSpacing =", spacing, count);
 }
 
 /* The sample that comes first has moved along the axes, each of which the matrix has a row for. */
 static void put_region(struct sink *sink, const struct axes *axes)
 {
     const struct header *header = &sink->header;
-    const size_t extents[3] = {header->grid.nx, header->grid.ny, header->grid.nz};
+    uint64_t extents[DIMS_MOST];
+    double offset[DIMS_MOST];
 
-    volume_sink_print(sink, "DimSize =");
-    for (size_t i = 0; i < axes->count; i++)
-        volume_sink_print(sink, " %llu",
-                          (unsigned long long)(i < 3                      ? extents[i]
-                                               : header->choice.count > 0 ? 1
-                                                                          : axes->sizes[i]));
-    volume_sink_print(sink, "\nOffset =");
+    volume_sink_extents(header, 0, axes->sizes, axes->count, extents);
     for (size_t k = 0; k < axes->count; k++) {
-        double offset = axes->offset.at[k];
+        offset[k] = axes->offset.at[k];
         for (size_t i = 0; i < axes->count && i < 3; i++)
-            offset +=
+            offset[k] +=
                 (double)header->first[i] * sign_of(axes, i) * header->grid.spacing[i] * entry_of(axes, i, k);
         if (k >= 3)
-            offset += (double)volume_sink_choice(header, axes->sizes + 3, k - 3) * axes->spacing.at[k];
-        volume_sink_print(sink, " %.17g", offset);
+            offset[k] += (double)volume_sink_choice(header, axes->sizes + 3, k - 3) * axes->spacing.at[k];
     }
-    volume_sink_print(sink, "\n");
+    volume_sink_print_counts(sink, "DimSize =", extents, axes->count);
+    volume_sink_print_reals(sink, "Offset =", offset, axes->count);
 }
 
 /* Each axis has a row of the matrix; that of a series has no part in it. */
 static void put_geometry(struct sink *sink, const struct geometry *geometry)
 {
     unsigned dims = volume_sink_axes(&sink->header);
+    double offset[4] = {0.0}, matrix[16];
 
-    volume_sink_print(sink, "Offset =");
-    for (unsigned i = 0; i < dims; i++)
-        volume_sink_print(sink, " %.17g", i < 3 ? geometry->origin[i] : 0.0);
-    volume_sink_print(sink, "\nTransformMatrix =");
-    for (unsigned i = 0; i < dims; i++) {
-        for (unsigned k = 0; k < dims; k++)
-            volume_sink_print(sink, " %.17g",
-                              i < 3 && k < 3 ? geometry->direction[i][k]
-                              : i == k       ? 1.0
-                                             : 0.0);
+    memcpy(offset, geometry->origin, sizeof geometry->origin);
+    for (unsigned i = 0; i < dims * dims; i++) {
+        unsigned row = i / dims, column = i % dims;
+        matrix[i] = row < 3 && column < 3 ? geometry->direction[row][column] : row == column ? 1.0 : 0.0;
     }
-    volume_sink_print(sink, "\n");
+    volume_sink_print_reals(sink, "Offset =", offset, dims);
+    volume_sink_print_reals(sink, "TransformMatrix =", matrix, dims * dims);
 }
 
 static void put_intensity(struct sink *sink)

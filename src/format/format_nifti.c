@@ -3,7 +3,6 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "format.h"
-#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>

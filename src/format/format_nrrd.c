@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -421,9 +420,9 @@ static struct geometry find_geometry(const struct text_header *fields, const str
 }
 
 /* The unit that each of these words in quotation marks is, or NULL. */
-static const struct unit *unit_of_each(const char *value, size_t first, size_t count)
+static const struct length_unit *unit_of_each(const char *value, size_t first, size_t count)
 {
-    const struct unit *unit = NULL;
+    const struct length_unit *unit = NULL;
     char name[32];
 
     for (size_t i = 0; i < first + count; i++) {
@@ -445,7 +444,7 @@ static bool set_axes(struct source *source, struct fault *fault)
     const struct axes *axes = ((const struct volume *)source->state)->parsed;
     const char *space = text_header_find(fields_of(source), "space units"),
                *units = text_header_find(fields_of(source), "units");
-    const struct unit *unit;
+    const struct length_unit *unit;
     size_t first = axes->first;
 
     for (size_t i = 1; i < axes->count; i++) {
@@ -534,7 +533,8 @@ static void list_outdated(const struct source *source, const struct header *writ
     bool moved = written->choice.count > 0 || !grid_same_extents(&written->grid, &source->header.grid);
     unsigned gone = !moved ? 0U : axes->has_directions ? FIELD_ENDS : FIELD_ENDS | FIELD_ORIGIN;
 
-    text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, dropped, size);
+    text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, false, dropped,
+                     size);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
@@ -551,8 +551,8 @@ static void list_dropped(const struct source *source, const struct format *sink,
         list_outdated(source, written, dropped, size);
         return;
     }
-    text_header_list_others(&volume->fields, known_fields,
-                            volume_sink_kept(source, sink, written, keeps_position), dropped, size);
+    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
+                     true, dropped, size);
     /* In a space with time, that of the first volume. */
     if (keeps_position && axes->origin.count > 3 && axes->origin.parts[3] != 0.0)
         format_drop(dropped, size, "space origin[3]");
@@ -583,19 +583,16 @@ static const char *type_name(const struct header *header)
 static void put_extents(struct sink *sink, bool has_position)
 {
     const struct grid *grid = &sink->header.grid;
-    const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz, sink->header.volumes};
+    const uint64_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz, sink->header.volumes};
     size_t first = grid->channels > 1 ? 0 : 1, end = 1 + volume_sink_axes(&sink->header);
 
-    volume_sink_print(sink, "NRRD000%d\ndimension: %zu\nsizes:", first == 0 || has_position ? 4 : 1,
-                      end - first);
-    for (size_t i = first; i < end; i++)
-        volume_sink_print(sink, " %zu", sizes[i]);
+    volume_sink_print(sink, "NRRD000%d\ndimension: %zu\n", first == 0 || has_position ? 4 : 1, end - first);
+    volume_sink_print_counts(sink, "sizes:", sizes + first, end - first);
     if (first == 0)
-        volume_sink_print(sink, "\nkinds: %s domain%s%s%s",
+        volume_sink_print(sink, "kinds: %s domain%s%s%s\n",
                           sink->header.alpha && format_tells_alpha(sink->format, &sink->header) ? "RGBA-color"
                                                                                                 : "vector",
                           end > 2 ? " domain" : "", end > 3 ? " domain" : "", end > 4 ? " time" : "");
-    volume_sink_print(sink, "\n");
 }
 
 /* The direction of an axis takes the length of the grid's spacing, where it has one of its own. */
@@ -623,9 +620,8 @@ static void put_spacings(struct sink *sink, const struct axes *axes)
         spacings[i] = known ? grid->spacing[i - axes->first] : axes->spacings[i];
         any = any || !isnan(spacings[i]);
     }
-    for (size_t i = 0; any && i < axes->count; i++)
-        volume_sink_print(sink, "%s %.17g", i == 0 ? "spacings:" : "", spacings[i]);
-    volume_sink_print(sink, any ? "\n" : "");
+    if (any)
+        volume_sink_print_reals(sink, "spacings:", spacings, axes->count);
 }
 
 /* The origin's vectors keep where they point, and take the length of the grid's spacing. */
@@ -656,23 +652,6 @@ static void put_geometry(struct sink *sink, const struct geometry *geometry)
     volume_sink_print(sink, "%s\nspace origin:", is_series ? " (0,0,0,1)" : "");
     memcpy(vector.parts, geometry->origin, sizeof geometry->origin);
     print_vector(sink, &vector);
-    volume_sink_print(sink, "\n");
-}
-
-/* Axes that the grid has not keep their sizes, or have one index of the volume that was chosen. */
-static void put_sizes(struct sink *sink, const struct axes *axes)
-{
-    const struct grid *grid = &sink->header.grid;
-    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
-
-    volume_sink_print(sink, "sizes:");
-    for (size_t i = 0; i < axes->count; i++) {
-        bool known = i >= axes->first && i < axes->first + 3;
-        volume_sink_print(sink, " %llu",
-                          (unsigned long long)(known                           ? extents[i - axes->first]
-                                               : sink->header.choice.count > 0 ? 1
-                                                                               : axes->sizes[i]));
-    }
     volume_sink_print(sink, "\n");
 }
 
@@ -734,7 +713,9 @@ static void put_kept(struct sink *sink, const struct sink_request *request, cons
     if (levelled)
         volume_sink_print(sink, "kinds: vector%s\n", kinds + strcspn(kinds, " \t"));
     if (cropped) {
-        put_sizes(sink, axes);
+        uint64_t sizes[VOLUME_AXES_MOST];
+        volume_sink_extents(&sink->header, axes->first, axes->sizes, axes->count, sizes);
+        volume_sink_print_counts(sink, "sizes:", sizes, axes->count);
         put_origin(sink, axes);
     }
     if (respaced && axes->has_directions)

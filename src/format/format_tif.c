@@ -11,7 +11,6 @@
 #include "gzip_writer.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
-#include "units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +92,7 @@ static unsigned unit_of(const struct tiff_pages *pages)
 }
 
 /* Of the spacing along x, with which the description's unit goes, too. */
-static const struct unit *length_unit_of(const struct tiff_pages *pages)
+static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
 {
     bool has_spacing = pages->text.spacing[0] > 0.0 || has_resolution(pages);
 

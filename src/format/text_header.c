@@ -211,23 +211,15 @@ unsigned text_header_roles(const struct known_field *known, const struct field *
 }
 
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
-                      char *dropped, size_t size)
+                      bool others, char *dropped, size_t size)
 {
     for (size_t i = 0; i < fields->count - fields->behind; i++) {
         const struct field *field = &fields->items[i];
-        if (field->name != NULL && (text_header_roles(known, field) & roles) != 0)
-            format_drop(dropped, size, field->name);
-    }
-}
-
-void text_header_list_others(const struct text_header *fields, const struct known_field *known,
-                             unsigned roles, char *dropped, size_t size)
-{
-    for (size_t i = 0; i < fields->count - fields->behind; i++) {
         size_t length;
-        const char *key = key_of(&fields->items[i], &length);
+        const char *key = key_of(field, &length);
+        bool has_role = (text_header_roles(known, field) & roles) != 0;
         char name[64];
-        if (length == 0 || (text_header_roles(known, &fields->items[i]) & roles) != 0)
+        if (length == 0 || has_role == others || (!others && field->name == NULL))
             continue;
         snprintf(name, sizeof name, "%.*s", (int)length, key);
         format_drop(dropped, size, name);

@@ -79,12 +79,10 @@ bool text_header_is_one_of(const char *names, const char *word, size_t length);
 /* The roles of a field in a table that ends without names; 0: it has none. */
 unsigned text_header_roles(const struct known_field *known, const struct field *field);
 
-/* Append the names of fields to a list, as format_drop does: of those that have one of the roles; and of
-   those that have none of them, pairs of keys and values included. */
+/* Append names to a list of what an output drops (format_drop): of fields that have one of the roles; or,
+   with `others`, of all that have none of them, keys of pairs included. */
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
-                      char *dropped, size_t size);
-void text_header_list_others(const struct text_header *fields, const struct known_field *known,
-                             unsigned roles, char *dropped, size_t size);
+                      bool others, char *dropped, size_t size);
 
 /* Parse whole numbers with space between them, at most `most`. False, without a fault, for anything else. */
 bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count);

@@ -3,7 +3,6 @@
 #include "tiff_text.h"
 
 #include "format.h"
-#include "units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +139,7 @@ static const char *element(const char *text, const char *name)
 /* Micrometres unless it says otherwise. */
 static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
 {
-    const struct unit *known;
+    const struct length_unit *known;
 
     snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%.*s", value == NULL ? 2 : (int)strcspn(value, "\"'"),
              value == NULL ? "um" : value);
@@ -152,7 +151,7 @@ static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
 /* Whether a distance can be told in another unit, as it then is. */
 static bool convert(double *distance, const char *unit, const char *other)
 {
-    const struct unit *from = unit_of_name(unit), *to = unit_of_name(other);
+    const struct length_unit *from = unit_of_name(unit), *to = unit_of_name(other);
 
     if (strcmp(unit, other) == 0)
         return true;

@@ -70,6 +70,16 @@ size_t volume_sink_choice(const struct header *header, const uint64_t *extents, 
     return volume % (size_t)extents[axis];
 }
 
+void volume_sink_extents(const struct header *header, size_t first, const uint64_t *before, size_t count,
+                         uint64_t *extents)
+{
+    const struct grid *grid = &header->grid;
+    const size_t own[3] = {grid->nx, grid->ny, grid->nz};
+
+    for (size_t i = 0; i < count; i++)
+        extents[i] = i >= first && i < first + 3 ? own[i - first] : header->choice.count > 0 ? 1 : before[i];
+}
+
 /* Compressed samples may have no header. */
 static bool begin_samples(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
@@ -131,6 +141,22 @@ bool volume_sink_printed(const struct sink *sink, struct fault *fault)
     if (state->failed)
         *fault = state->fault;
     return !state->failed;
+}
+
+void volume_sink_print_counts(struct sink *sink, const char *label, const uint64_t *counts, size_t count)
+{
+    volume_sink_print(sink, "%s", label);
+    for (size_t i = 0; i < count; i++)
+        volume_sink_print(sink, " %llu", (unsigned long long)counts[i]);
+    volume_sink_print(sink, "\n");
+}
+
+void volume_sink_print_reals(struct sink *sink, const char *label, const double *reals, size_t count)
+{
+    volume_sink_print(sink, "%s", label);
+    for (size_t i = 0; i < count; i++)
+        volume_sink_print(sink, " %.17g", reals[i]);
+    volume_sink_print(sink, "\n");
 }
 
 void volume_sink_print_kept(struct sink *sink, const struct text_header *fields,

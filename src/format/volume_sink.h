@@ -16,6 +16,10 @@ bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct f
 void volume_sink_print(struct sink *sink, const char *format, ...) DIAG_PRINTF(2, 3);
 bool volume_sink_printed(const struct sink *sink, struct fault *fault);
 
+/* Print a line: a label, as "sizes:", and numbers, each with a space before it. */
+void volume_sink_print_counts(struct sink *sink, const char *label, const uint64_t *counts, size_t count);
+void volume_sink_print_reals(struct sink *sink, const char *label, const double *reals, size_t count);
+
 /* Print the lines of the origin's header in their order, but for those of these roles. */
 void volume_sink_print_kept(struct sink *sink, const struct text_header *fields,
                             const struct known_field *known, unsigned roles);
@@ -75,6 +79,11 @@ unsigned volume_sink_axes(const struct header *header);
 
 /* Whether the sink gets only a part of its origin's samples. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
+
+/* Of a header that is kept, with this many axes before x, the extents of all axes: axes that the grid does
+   not have keep theirs, or have one index of the volume that was chosen. */
+void volume_sink_extents(const struct header *header, size_t first, const uint64_t *before, size_t count,
+                         uint64_t *extents);
 
 /* The index of the chosen volume along an axis of the series, which has these extents. */
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis);

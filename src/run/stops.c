@@ -30,7 +30,7 @@ static bool end_source(void *file, struct fault *fault)
 
 static void stop_source(void *file)
 {
-    source_stop(((struct stops *)file)->source);
+    file_in_cancel(((struct stops *)file)->source->awaited);
 }
 
 static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
@@ -166,13 +166,14 @@ bool stops_open(struct stops *stops, struct fault *fault)
     const struct sink *sink = stops->output.sink;
     const struct file_out *beside = sink->file != NULL ? sink->file : sink->samples.file;
 
-    if (!source_allow_stop(stops->source, fault))
+    if (!file_in_make_cancellable(stops->source->awaited, fault))
         return false;
     for (size_t i = 0; i < schedule->spools + schedule->holds_in_spool; i++) {
         if (!spool_create(i < schedule->spools ? &stops->spools[i].spool : &stops->held, beside, fault))
             return false;
     }
-    return !schedule->holds_in_spool || source_hold_in_spool(stops->source, &stops->held, fault);
+    return !schedule->holds_in_spool ||
+           stops->source->format->hold_in_spool(stops->source, &stops->held, fault);
 }
 
 void stops_close(struct stops *stops)
