@@ -107,6 +107,7 @@ struct entry {
     bool samples;       /* those of the owner, whose header is a file of its own */
     bool stack;         /* the path is a pattern: all pictures that it may name */
     char *name;         /* of the file, without links; NULL: its folder is not there */
+    const char *key;    /* that it is sorted by: its path, or its name */
     bool there, device;
     dev_t dev; /* these two where it is there */
     ino_t ino;
@@ -324,14 +325,14 @@ bool outputs_check_tees(const struct options *options, const struct pipeline_req
 
 /* ---- outputs in a directory ---- */
 
-/* By file, then inputs last, then as the inputs were given. */
-static int compare_files(const void *left, const void *right)
+/* By the key, then inputs last, then as the inputs were given. */
+static int compare_keys(const void *left, const void *right)
 {
     const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
-    int names = strcmp(a->name, b->name);
+    int keys = strcmp(a->key, b->key);
 
-    if (names != 0)
-        return names;
+    if (keys != 0)
+        return keys;
     if (a->role != b->role)
         return b->role == INPUT ? -1 : 1;
     return a->owner < b->owner ? -1 : 1;
@@ -342,26 +343,19 @@ static bool is_output(const struct entry *entry)
     return entry->role == OUTPUT && !entry->samples;
 }
 
-/* By path, then as the inputs were given. */
-static int compare_paths(const void *left, const void *right)
-{
-    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
-    int paths = strcmp(a->path, b->path);
-
-    return paths != 0 ? paths : a->owner < b->owner ? -1 : 1;
-}
-
 /* Two inputs of one name would overwrite each other in the directory. */
-static bool check_paths(const struct path_set *set, const struct entry **sorted, struct fault *fault)
+static bool check_paths(const struct path_set *set, struct entry **sorted, struct fault *fault)
 {
     const struct options *options = set->options;
     size_t count = 0;
 
     for (size_t i = 0; i < set->count; i++) {
-        if (is_output(&set->entries[i]))
-            sorted[count++] = &set->entries[i];
+        struct entry *entry = &set->entries[i];
+        entry->key = entry->path;
+        if (is_output(entry))
+            sorted[count++] = entry;
     }
-    qsort(sorted, count, sizeof *sorted, compare_paths);
+    qsort(sorted, count, sizeof *sorted, compare_keys);
     for (size_t i = 1; i < count; i++) {
         if (strcmp(sorted[i - 1]->path, sorted[i]->path) == 0)
             return fault_raise(fault, STATUS_USAGE, "%s and %s would have the same name in %s",
@@ -371,37 +365,35 @@ static bool check_paths(const struct path_set *set, const struct entry **sorted,
     return true;
 }
 
-static bool refuse_file(const struct options *options, char *const *outputs, const struct entry *output,
-                        const struct entry *other, struct fault *fault)
+static bool refuse_file(const struct options *options, const struct entry *output, const struct entry *other,
+                        struct fault *fault)
 {
-    const char *path = outputs[output->owner], *other_path = outputs[other->owner];
-
     if (other->role == INPUT)
         return fault_set_for(fault, STATUS_USAGE, options->inputs[other->owner],
                              "it would be replaced by the output for %s", options->inputs[output->owner]);
     if (output->samples || other->samples)
-        return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", path, other_path,
-                           path_base_name(output->name));
-    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other_path);
+        return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", output->given,
+                           other->given, path_base_name(output->name));
+    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", output->given, other->given);
 }
 
 /* An input may be replaced by its own output, but by no other. A device may take several outputs. */
-static bool check_files(const struct path_set *set, char *const *outputs, const struct entry **sorted,
-                        struct fault *fault)
+static bool check_files(const struct path_set *set, struct entry **sorted, struct fault *fault)
 {
     size_t count = 0, first = 0;
 
     for (size_t i = 0; i < set->count; i++) {
-        const struct entry *entry = &set->entries[i];
+        struct entry *entry = &set->entries[i];
+        entry->key = entry->name;
         if (entry->name != NULL && !entry->device && (entry->role == OUTPUT || entry->there))
             sorted[count++] = entry;
     }
-    qsort(sorted, count, sizeof *sorted, compare_files);
+    qsort(sorted, count, sizeof *sorted, compare_keys);
     for (size_t i = 1; i < count; i++) {
         if (strcmp(sorted[first]->name, sorted[i]->name) != 0)
             first = i;
         else if (sorted[first]->role == OUTPUT && sorted[i]->owner != sorted[first]->owner)
-            return refuse_file(set->options, outputs, sorted[first], sorted[i], fault);
+            return refuse_file(set->options, sorted[first], sorted[i], fault);
     }
     return true;
 }
@@ -425,12 +417,12 @@ static bool check_stacks(const struct path_set *set, struct fault *fault)
 static bool check_in_directory(const struct options *options, char *const *outputs, struct fault *fault)
 {
     struct path_set set = {.options = options};
-    const struct entry **sorted = NULL;
+    struct entry **sorted = NULL;
     bool fine = add_runs(&set, outputs, fault);
 
     if (fine)
         sorted = mem_alloc(set.count, sizeof *sorted, "file names", fault);
-    fine = sorted != NULL && check_paths(&set, sorted, fault) && check_files(&set, outputs, sorted, fault) &&
+    fine = sorted != NULL && check_paths(&set, sorted, fault) && check_files(&set, sorted, fault) &&
            check_stacks(&set, fault);
     mem_free(sorted);
     free_set(&set);
