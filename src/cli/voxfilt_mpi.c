@@ -1,5 +1,5 @@
 /* The program of both commands where ranks are to be brought together by MPI. */
-#include "peers/peers_mpi.h"
+#include "peers/peers.h"
 #include "command.h"
 
 int main(int argc, char **argv)

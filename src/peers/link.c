@@ -1,4 +1,8 @@
-/* Links: how fast ranks exchange messages with those beside them, as it is measured or assumed. */
+/* Links: how fast ranks exchange messages with those beside them, as it is measured or assumed.
+
+   All ranks exchange messages with both neighbours, as they do before each level: short ones, whose time is
+   that of a message, and then long ones, whose time beyond that gives the bytes a second. Rounds double until
+   they take long enough for a clock. The slowest rank counts, since the others wait for it. */
 #include "link.h"
 
 #include "base/clock.h"

@@ -148,4 +148,9 @@ uint64_t peers_launched(uint64_t *index);
    launcher may itself be a task of another one. */
 bool peers_launched_alone(void);
 
+/* In peers_mpi.c, which is linked to voxfilt-mpi alone: start MPI, which may take words out of the command
+   line, unless the only task of a launcher asks. Tasks that a launcher has started and MPI does not bring
+   together are refused; of these, all but the first are silent. */
+peers_opener peers_mpi_open;
+
 #endif

@@ -4,7 +4,7 @@
    waits takes no processor from those that compute. A call that fails loses all later ones too, and MPI is
    left as it is, since it could not end without the others. Ranks of a node share windows of memory where MPI
    has such memory to give. */
-#include "peers_mpi.h"
+#include "peers.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

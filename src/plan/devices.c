@@ -1,4 +1,9 @@
-/* Devices: those that --device names. */
+/* Devices: those that --device names.
+
+   A name is that of a backend, and may have a list of numbers or "all" behind a colon. It is read twice.
+   The command line only looks whether it is a name at all, which asks nothing of the machine. The plan then
+   finds the devices, which starts the driver, and refuses those that this machine lacks with what it has
+   instead. */
 #include "devices.h"
 
 #include "base/number.h"

@@ -1,4 +1,11 @@
-/* Forms: by which rung, and how, each operation of the levels runs. */
+/* Forms: by which rung, and how, each operation of the levels runs.
+
+   It is settled in up to three turns. First each operation gets the form that is preferred: the one that the
+   user wishes, or that wisdom has measured to be the fastest here, or the backend's own. Then, if some edges
+   wrap and others do not, a form that would read planes at the other end for nothing gives way to one that
+   does not. Last, once the schedule knows how many steps there is memory for, forms of more steps give way to
+   those of as many, or to the leanest; but never to a form that reads more planes, because the schedule has
+   counted these. */
 #include "forms.h"
 
 bool forms_is_single(const struct stage *stage, const struct step *step)

@@ -6,7 +6,6 @@
 #include "levels.h"
 #include "job.h"
 #include "lane.h"
-#include "request.h"
 #include "schedule.h"
 #include "selection.h"
 #include "shares.h"

@@ -1,4 +1,9 @@
-/* Wisdom: what was measured to be fastest on a device, kept for plans to come. */
+/* Wisdom: what was measured to be fastest on a device, kept for plans to come.
+
+   It is one text file in the user's caches, with a line for each device and problem. --tune replaces a line
+   by writing the whole file anew and renaming it, so that a run never reads half of it. Two that write at
+   once both leave a whole file, of which one lacks the other's line. Wisdom never decides what is right, only
+   what is fast: a form that the device refuses is passed over, and a damaged file counts as none. */
 #include "wisdom.h"
 
 #include "base/file_set.h"

@@ -1,5 +1,14 @@
 /* Input and output beside computing: rings of buffers, and threads that read into them or write out of them.
- */
+
+   A ring is a work queue of two stations around a fixed number of buffers. Of the input's ring, threads claim
+   a free buffer together with the next planes, read these into it, each at its own place in the file, and
+   pass it on; the thread that runs the plan takes buffers in the order in which they were claimed, has the
+   device copy from them, and frees them. In the output's ring both change sides. A device may still be
+   copying when a buffer is passed on, so whoever touches its samples next awaits the device first.
+
+   A thread that fails keeps the fault in both rings of its pass and stops them: whoever waits for a buffer
+   then gets the fault instead. The end of a file is looked at before the last planes are passed on, so that
+   what ends wrong never becomes a complete output. */
 #include "io.h"
 
 #include "base/work_queue.h"

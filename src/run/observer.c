@@ -1,4 +1,9 @@
-/* Observers: whoever looks at the planes of a run as files hold them. */
+/* Observers: whoever looks at the planes of a run as files hold them.
+
+   --stats is one of them. Its sums have the same bits however planes come: each plane is tallied by itself,
+   and the tallies are added up in the order of planes. Where several processes have planes, each keeps the
+   tallies of its own until the end. Then rank 0 takes them rank by rank, which is the order of planes again.
+ */
 #include "observer.h"
 
 #include "base/clock.h"

@@ -1,14 +1,4 @@
-/* Passes: all planes moved once, from one stop to another, with levels on the way.
-
-   Three parties work at the same time. Threads read batches of planes from a file into a ring of buffers
-   (io.h). The thread that runs the plan uploads them into a field, lets the levels advance a slab at a time
-   (sweep.h), and downloads the planes of the last level into a second ring, which other threads write into a
-   file. Observers look at the samples in either ring, and tees take states between the levels. Whoever fails
-   stops both rings, so that nobody waits for the others.
-
-   Members that share the planes make such a pass each for their own planes and without levels: one that
-   brings the planes, and one that takes them away. Between the two, all levels go over what the fields hold.
- */
+/* Passes: all planes moved once, from one stop to another, with levels on the way. */
 #ifndef PASS_H
 #define PASS_H
 

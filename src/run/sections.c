@@ -1,4 +1,10 @@
-/* Sections: the observer that keeps the middle plane across each axis, of both ends of a run. */
+/* Sections: the observer that keeps the middle plane across each axis, of both ends of a run.
+
+   A section is kept at the size at which it is drawn. Its values are means of as many samples along either
+   axis as it takes to fit; lines of samples are added up as they come, and divided at the end. With several
+   processes a value may be the mean of lines of two of them. Since doubles are added up in order, the later
+   one keeps its lines of that row apart, and rank 0 adds first the row of the one before and then these
+   lines. */
 #include "sections.h"
 
 #include "base/mem.h"

@@ -1,3 +1,11 @@
+/* Stops: where the planes of a pass come from and where they go.
+
+   The first pass reads the source, in order, or anywhere if it has samples at fixed places; then several
+   threads read at once. The last pass writes the sink, in order or by several threads alike. Between two
+   passes planes stand in spool files, packed in the type that they are computed in: deleted files beside the
+   output, which vanish with the process. A pass over a grid that goes around reads one spool and writes the
+   other. Room for a sink that has a place for each plane is taken while planes come in; whoever is about to
+   write first waits until there is all of it. */
 #include "stops.h"
 
 #include "model/sample.h"

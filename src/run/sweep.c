@@ -1,10 +1,17 @@
 /* Sweeps: the levels of a pass advanced over the planes, by one device or by several that share them.
 
-   There is one loop over the levels, sweep_run(). One device goes through it once a slab, and each level
-   takes the planes that are ready. Members that share the planes go through it once a pass. Before each level
-   a member gets, from those that own them, the planes beside its share that the level reads; then it advances
-   its own. The planes at the borders of a share come first if they can be on their way while those inside are
-   computed. Sums are added up in the order of planes, so they have the same bits for any number of members.
+   A level reads planes on both sides of those that it computes, so it lags behind the level before it. Of
+   one device, planes come until there is a slab of new ones. Then each level in turn advances over the planes
+   that are ready for it, and what the last level has computed may leave. When the fields are full, the window
+   slides on. So they hold no more planes than lie between the first level and the last, a slab, and what has
+   not left yet.
+
+   Several members, the GPUs of a process or ranks, hold all planes in their fields, each a share of them, and
+   go through the levels once a pass. Before each level a member gets, from those that own them, the planes
+   beside its share that the level reads (exchange.c); then it advances its own. One device is a team of one
+   member, which exchanges nothing: sweep_run() is the only loop over the levels. The planes at the borders of
+   a share come first if they can be on their way while those inside are computed. Sums are added up in the
+   order of planes, so they have the same bits for any number of members.
 
    A process may have several members, its GPUs, or be one member itself, a rank. What fails in one process,
    others learn only when all agree. That costs a message, so levels go by in between: `fine` says whether

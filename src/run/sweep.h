@@ -1,14 +1,4 @@
-/* Sweeps: the levels of a pass advanced over the planes, by one device or by several that share them.
-
-   A level reads planes on both sides of those that it computes, so it lags behind the level before it. Of one
-   device, planes come until there is a slab of new ones. Then each level in turn advances over the planes
-   that are ready for it, and what the last level has computed may leave. When the fields are full, the window
-   slides on. So they hold no more planes than lie between the first level and the last, a slab, and what has
-   not left yet.
-
-   Several members, the GPUs of a process or ranks, hold all planes in their fields, each a share of them.
-   Before each level they exchange the planes that it reads beside their shares (exchange.h). One device is a
-   team of one member, which exchanges nothing. */
+/* Sweeps: the levels of a pass advanced over the planes, by one device or by several that share them. */
 #ifndef SWEEP_H
 #define SWEEP_H
 

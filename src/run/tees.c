@@ -1,5 +1,12 @@
 /* Tees: states that the last stage passes through on its way to the result, each written into a sink of its
-   own. */
+   own.
+
+   A sweep shows the planes of a state when the level that ends there has computed them, because the next
+   levels overwrite them. All tees of a pass share one ring and one thread: planes of the K-th tee are counted
+   from K times the planes of the grid on, so that the thread knows whose they are. Members that share the
+   planes show them one after the other between two levels; each time, the ring is opened and emptied at once.
+   The device counts what became of samples for the result and the tees together. So its counts are set aside
+   before planes of a tee are encoded, and what it counts then is the tee's. */
 #include "tees.h"
 
 #include "base/size.h"
