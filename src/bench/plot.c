@@ -232,24 +232,23 @@ bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *f
     return true;
 }
 
-static double most_value(const struct plot *plot, const struct plot_chart *chart)
-{
-    double most = isnan(chart->line) ? 0.0 : chart->line;
+/* What the bars of a chart need: room for the longest label, an axis up to the greatest value, a key. */
+struct bars {
+    double labels, most;
+    bool chosen; /* one of them is */
+};
 
-    for (size_t i = 0; i < plot->count; i++)
-        most = plot->bars[i].missing[0] == '\0' ? fmax(most, plot->bars[i].value) : most;
-    return most;
-}
-
-static double label_width(const struct plot *plot)
+static struct bars measure_bars(const struct plot *plot, const struct plot_chart *chart)
 {
-    size_t longest = 0;
+    struct bars bars = {.most = isnan(chart->line) ? 0.0 : chart->line};
 
     for (size_t i = 0; i < plot->count; i++) {
-        size_t length = strlen(plot->bars[i].label);
-        longest = length > longest ? length : longest;
+        const struct plot_bar *bar = &plot->bars[i];
+        bars.labels = fmax(bars.labels, (double)strlen(bar->label) * LETTER);
+        bars.most = bar->missing[0] == '\0' ? fmax(bars.most, bar->value) : bars.most;
+        bars.chosen |= bar->chosen;
     }
-    return (double)longest * LETTER;
+    return bars;
 }
 
 static void draw_bar(struct plot *plot, const struct plot_bar *bar, double left, double y, double end)
@@ -267,13 +266,9 @@ static void draw_bar(struct plot *plot, const struct plot_bar *bar, double left,
 }
 
 /* The meaning of each colour, on a line. */
-static double draw_key(struct plot *plot, const struct plot_chart *chart, double y)
+static double draw_key(struct plot *plot, const struct plot_chart *chart, bool any_chosen, double y)
 {
-    bool any = false;
-
-    for (size_t i = 0; i < plot->count; i++)
-        any |= plot->bars[i].chosen;
-    if (any) {
+    if (any_chosen) {
         svg_box(&plot->svg, LEFT, y - 10.0, 24.0, 10.0, chosen);
         svg_text(&plot->svg, LEFT + 32.0, y, START, chart->chosen_label, ink);
         y += LINE;
@@ -288,11 +283,11 @@ static double draw_key(struct plot *plot, const struct plot_chart *chart, double
 
 void plot_end_bars(struct plot *plot, const struct plot_chart *chart)
 {
-    double left = LEFT + label_width(plot) + GAP, end = end_of_axis(most_value(plot, chart), false), top,
-           bottom;
+    const struct bars bars = measure_bars(plot, chart);
+    double left = LEFT + bars.labels + GAP, end = end_of_axis(bars.most, false), top, bottom;
 
     svg_text(&plot->svg, LEFT, plot->top, START, chart->title, ink);
-    top = draw_key(plot, chart, plot->top + 1.2 * LINE);
+    top = draw_key(plot, chart, bars.chosen, plot->top + 1.2 * LINE);
     bottom = top + (double)plot->count * LINE;
     draw_axis(plot, left, top, bottom, end, false, chart->unit);
     for (size_t i = 0; i < plot->count; i++)

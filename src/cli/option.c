@@ -92,7 +92,7 @@ static const struct keyword program_keywords[] = {
 #define ACTION(what, words)   .kind = OPTION_ACTION, .action = what, .keywords = words
 #define CALL(function, words) .kind = OPTION_CALL, .call = function, .keywords = words
 #define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
-#define REGION(parser)        CALL_ONCE(option_region), .parse_region = parser
+#define REGION(what)          CALL_ONCE(option_region), .region = what
 
 /* Places. */
 #define AT(type, member)           .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
@@ -244,7 +244,7 @@ bool option_region(struct parsing *parsing, const char *value)
 {
     struct region_request *region = &parsing->options->job.region, before = *region;
 
-    return parsing->row->parse_region(value, region, parsing->fault) &&
+    return region_parse(parsing->row->region, value, region, parsing->fault) &&
            (before.kind == REGION_WHOLE || before.kind == region->kind ||
             fault_set_for(parsing->fault, STATUS_USAGE, value, "%s is given, too",
                           region_option(before.kind)));

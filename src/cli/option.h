@@ -52,7 +52,7 @@ struct option_row {
     const struct keyword *keywords;
     int action;
     option_function *call;
-    bool (*parse_region)(const char *value, struct region_request *region, struct fault *fault);
+    enum region_kind region;
     bool once; /* given twice, it is refused */
 
     size_t at, size; /* the member of struct options or, if it has a stage, of struct stage_request */

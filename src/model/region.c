@@ -62,11 +62,10 @@ static bool check_spans(const char *text, const struct region_request *request, 
     return true;
 }
 
-bool region_parse_crop(const char *text, struct region_request *request, struct fault *fault)
+static bool parse_crop(const char *text, struct region_request *request, struct fault *fault)
 {
     const char *rest = text;
 
-    *request = (struct region_request){.kind = REGION_CROP};
     for (;;) {
         size_t length = strcspn(rest, ",");
         if (request->span_count == 3 || !parse_span(rest, length, &request->spans[request->span_count++]))
@@ -79,32 +78,29 @@ bool region_parse_crop(const char *text, struct region_request *request, struct 
                          "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
 }
 
-bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault)
+static bool parse_planes(const char *text, struct region_request *request, struct fault *fault)
 {
-    *request = (struct region_request){.kind = REGION_PLANES, .span_count = 1};
+    request->span_count = 1;
     if (!parse_span(text, strlen(text), &request->spans[0]))
         return fault_set_for(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
     return check_spans(text, request, fault);
 }
 
-bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault)
+static bool parse_slice(const char *text, struct region_request *request, struct fault *fault)
 {
     const char *axis = *text == '\0' ? NULL : strchr(axis_names, *text);
 
-    *request = (struct region_request){.kind = REGION_SLICE};
     if (axis == NULL || text[1] != '=' || !number_parse_count(text + 2, &request->index))
         return fault_set_for(fault, STATUS_USAGE, text, "expected x=K, y=K or z=K");
     request->axis = (unsigned)(axis - axis_names);
     return true;
 }
 
-static bool parse_part(const char *text, enum region_kind kind, struct region_request *request,
-                       struct fault *fault)
+static bool parse_part(const char *text, struct region_request *request, struct fault *fault)
 {
     const char *slash = strchr(text, '/');
     bool given;
 
-    *request = (struct region_request){.kind = kind};
     if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
         !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
         request->part > request->parts || request->parts > UINT32_MAX)
@@ -112,14 +108,24 @@ static bool parse_part(const char *text, enum region_kind kind, struct region_re
     return true;
 }
 
-bool region_parse_part(const char *text, struct region_request *request, struct fault *fault)
+bool region_parse(enum region_kind kind, const char *text, struct region_request *request,
+                  struct fault *fault)
 {
-    return parse_part(text, REGION_PART, request, fault);
-}
-
-bool region_parse_piece(const char *text, struct region_request *request, struct fault *fault)
-{
-    return parse_part(text, REGION_PIECE, request, fault);
+    *request = (struct region_request){.kind = kind};
+    switch (kind) {
+    case REGION_CROP:
+        return parse_crop(text, request, fault);
+    case REGION_PLANES:
+        return parse_planes(text, request, fault);
+    case REGION_SLICE:
+        return parse_slice(text, request, fault);
+    case REGION_PART:
+    case REGION_PIECE:
+        return parse_part(text, request, fault);
+    case REGION_WHOLE:
+        break;
+    }
+    return true;
 }
 
 /* ---- settling ---- */

@@ -39,12 +39,10 @@ struct region {
     size_t first[3], count[3];
 };
 
-/* As the options take them: "X0:X1[,Y0:Y1[,Z0:Z1]]" with ends that may be left out, "A:B", "z=K", "K/N". */
-bool region_parse_crop(const char *text, struct region_request *request, struct fault *fault);
-bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault);
-bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault);
-bool region_parse_part(const char *text, struct region_request *request, struct fault *fault);
-bool region_parse_piece(const char *text, struct region_request *request, struct fault *fault);
+/* Parse the value of an option: "X0:X1[,Y0:Y1[,Z0:Z1]]" for a crop, with ends that may be left out, "A:B" for
+   planes, "z=K" for a slice, "K/N" for a part or a piece. */
+bool region_parse(enum region_kind kind, const char *text, struct region_request *request,
+                  struct fault *fault);
 
 /* Whether it is one of several ranges of planes, each computed by a run of its own. */
 bool region_is_part(enum region_kind kind);
