@@ -26,9 +26,16 @@ const char *stage_option_name(enum stage_option option)
     return option_names[place];
 }
 
-bool stage_option_applies(enum stage_option option, const struct filter *filter)
+/* Options that say anything to a stage of this filter. */
+static unsigned applicable_options(const struct filter *filter)
 {
-    return (heat_options & option) == 0 || filter->kind == FILTER_HEAT;
+    return filter->kind == FILTER_HEAT ? ~0U : ~heat_options;
+}
+
+/* The first of some options, in the order of --help. */
+static enum stage_option first_of(unsigned options)
+{
+    return (enum stage_option)(options & (~options + 1));
 }
 
 /* Options that mean something to some fluxes only: those that do not suit this one. */
@@ -44,14 +51,10 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help) .member = standard,
 #include "stage_options.def"
     };
-    unsigned own = request->given, usable = defaults->given;
+    unsigned own = request->given, usable = defaults->given & applicable_options(request->call.filter);
 
     /* A default scale is meant for the stages whose flux has one, and so are channels. */
     usable &= ~unsuitable_options((own & STAGE_FLUX ? request : defaults)->flux);
-    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
-        if (!stage_option_applies((enum stage_option)option, request->call.filter))
-            usable &= ~option;
-    }
     request->own = own;
     request->given = own | usable;
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                   \
@@ -79,12 +82,11 @@ static bool ask_for_scale(const struct stage_request *request, struct fault *fau
 bool stage_request_check(const struct stage_request *request, struct fault *fault)
 {
     unsigned given = request->given;
+    unsigned pointless = given & ~applicable_options(request->call.filter);
     unsigned unsuitable = given & unsuitable_options(request->flux);
 
-    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
-        if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
-            return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
-    }
+    if (pointless != 0)
+        return refuse_option(request, first_of(pointless), "this filter is not heat", fault);
     if (unsuitable & STAGE_SCALE)
         return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
     if (unsuitable & STAGE_FLUX_CHANNELS)
@@ -93,15 +95,6 @@ bool stage_request_check(const struct stage_request *request, struct fault *faul
     if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
         return refuse_option(request, STAGE_CHECK_EVERY, "it needs --until", fault);
     return request->flux == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
-}
-
-static bool any_takes(const struct stage_request *stages, size_t count, enum stage_option option)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (stage_option_applies(option, stages[i].call.filter))
-            return true;
-    }
-    return false;
 }
 
 static bool any_has(const struct stage_request *stages, size_t count, enum stage_option option)
@@ -117,14 +110,16 @@ static bool any_has(const struct stage_request *stages, size_t count, enum stage
 static bool check_defaults(const struct stage_request *stages, size_t count,
                            const struct stage_request *defaults, bool force, struct fault *fault)
 {
-    if (force && !any_takes(stages, count, STAGE_ALPHA))
-        return fault_raise(fault, STATUS_USAGE, "--force: no stage of this chain is heat");
-    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
-        if ((defaults->given & option) && !any_takes(stages, count, (enum stage_option)option))
-            return fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain is heat",
-                               stage_option_name((enum stage_option)option));
+    unsigned pointless = defaults->given & heat_options;
+
+    for (size_t i = 0; i < count; i++) {
+        if (stages[i].call.filter->kind == FILTER_HEAT)
+            return true;
     }
-    return true;
+    if (force)
+        return fault_raise(fault, STATUS_USAGE, "--force: no stage of this chain is heat");
+    return pointless == 0 || fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain is heat",
+                                         stage_option_name(first_of(pointless)));
 }
 
 /* Only the end of the chain can be waited for: nothing runs after it. */

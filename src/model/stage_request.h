@@ -42,9 +42,6 @@ struct stage_request {
 /* The name of a single option, without dashes. */
 const char *stage_option_name(enum stage_option option);
 
-/* Whether the option says anything to a stage of this filter. */
-bool stage_option_applies(enum stage_option option, const struct filter *filter);
-
 /* Take from the defaults what the stage was not given and what applies to it. */
 void stage_inherit(struct stage_request *request, const struct stage_request *defaults);
 
