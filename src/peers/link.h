@@ -15,7 +15,7 @@ struct link {
 /* The link if nothing is known. */
 struct link link_assumed(void);
 
-/* What measuring takes, about: seconds, and bytes of memory. */
+/* Measuring takes about so many seconds, and bytes of memory. */
 #define LINK_SECONDS 0.05
 #define LINK_BYTES   ((size_t)1 << 20)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank tells of the fault that ends the run. */
+/* The fault that ends the run, as its rank tells it to all. */
 struct failure {
     struct fault fault;
     char node[PEERS_NODE_MOST];
@@ -74,7 +74,7 @@ bool peers_agree(struct peers *peers, bool done, struct fault *fault)
 
     if (peers_count(peers) == 1)
         return done;
-    /* Whoever stops because another one did has no fault of its own. */
+    /* A rank that stops because another one did has no fault of its own. */
     mine = !done && !peers->heard;
     first = mine ? peers->place.index : peers->place.count;
     peers->heard = false;
@@ -186,7 +186,7 @@ void peers_unshare(struct peers *peers, void *memory)
 /* Rank 0 takes what ranks bring as often as this is full. */
 #define GATHER_BYTES ((uint64_t)1 << 20)
 
-/* What all of them bring, and how much of it goes to rank 0 in one turn: all that several ranks have, and
+/* The bytes that ranks bring, and how many of them go to rank 0 in one turn: all that several ranks have, and
    nothing of the others. */
 struct gathering {
     struct peers *peers;
@@ -244,7 +244,7 @@ static bool take_turn(const struct gathering *gathering, size_t first, size_t en
     return done;
 }
 
-/* Whoever cannot take what comes goes on receiving it, since the others send it. */
+/* If rank 0 cannot take what comes, it goes on receiving it, since the others send it. */
 static bool gather_all(struct gathering *gathering, const void *bytes, peers_taker *take, void *data,
                        struct fault *fault)
 {

@@ -109,7 +109,7 @@ bool peers_compare_builds(struct peers *peers, const char *version, uint64_t lay
 /* While there is work between two agreements: false once another rank has given up. */
 bool peers_go_on(struct peers *peers, struct fault *fault);
 
-/* What rank 0 says holds for all. */
+/* The verdict of rank 0, with its fault, holds for all. */
 bool peers_follow(struct peers *peers, bool done, struct fault *fault);
 
 /* All together: the least of their values. */

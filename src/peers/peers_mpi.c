@@ -89,7 +89,7 @@ static void warn(void *state)
         send_warning(comm, 0);
 }
 
-/* Of a call that has returned `code`, wait for the request. Those below a rank that waits may be working. */
+/* Wait for the request of a call that has returned `code`. Ranks below a rank that waits may be working. */
 static bool complete(struct comm *comm, int code, MPI_Request *request, struct fault *fault)
 {
     int done = 0;
@@ -290,7 +290,7 @@ static struct comm comm_of(MPI_Comm mpi)
     return comm;
 }
 
-/* What is lost with one of them is lost with all of the process. */
+/* A communicator that is lost takes all those of the process with it. */
 static struct comm *keep_comm(const struct comm *form, bool *lost, struct fault *fault)
 {
     struct comm *comm = mem_alloc(1, sizeof *comm, "the ranks", fault);
@@ -542,7 +542,7 @@ static void name_node(struct peers_place *place)
     snprintf(place->node, sizeof place->node, "%.*s", (int)strcspn(name, "."), name);
 }
 
-/* Those that a process may run on; where a machine has more than a set holds, none. */
+/* The processors that a process may run on; none where a machine has more than a set holds. */
 static cpu_set_t processors_of(pid_t process)
 {
     cpu_set_t set;

@@ -49,7 +49,7 @@ static bool is_list(const char *list)
     return false;
 }
 
-/* What stands behind the backend's name and its colon; "0" where nothing does. */
+/* The list behind the backend's name and its colon; "0" where there is none. */
 static const char *list_of(const char *name, const struct backend *backend)
 {
     const char *rest = name + strlen(backend->name);

@@ -83,7 +83,7 @@ static void settle_alpha(struct job *job, enum alpha_mode mode)
         settle_cover(job, mode == ALPHA_PREMULTIPLY);
 }
 
-/* Of samples that come from a file of this type. */
+/* The encoding of samples that come from a file of this type. */
 static struct encoding encoding_of(const struct header *header, enum sample_type type,
                                    const struct job_request *request)
 {
@@ -118,8 +118,8 @@ static bool convert(struct job *job, struct stage *stage, struct point *point, s
     return lower_point(stage, job->work, point, fault);
 }
 
-/* What takes samples one by one at the start or at the end of the chain costs no level: samples are converted
-   there as it is. At the start, that is not what becomes of colour times alpha. */
+/* A stage that takes samples one by one at the start or at the end of the chain costs no level: samples are
+   converted there as it is. At the start, that is not what becomes of colour times alpha. */
 static bool convert_points(struct job *job, struct fault *fault)
 {
     struct encoding *out = &job->encode, *in = &job->decode;
@@ -152,7 +152,7 @@ bool job_waits_for_change(const struct job *job)
     return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
 }
 
-/* Of what is left of three axes where one has a single index, the slower one becomes that of rows. */
+/* A slice keeps two of three axes; the slower one becomes that of rows. */
 static void make_picture(struct grid *grid, unsigned axis)
 {
     const double spacing[3] = {grid->spacing[0], grid->spacing[1], grid->spacing[2]};

@@ -259,7 +259,8 @@ static uint64_t rounds_alike(const struct levels_walk *walk, const struct levels
     return rise > 0 && room / rise < rounds ? room / rise : rounds;
 }
 
-/* Past rounds of levels that only repeat what is known; the last one is walked, since it is the deepest. */
+/* Leave out rounds of levels that only repeat what is known; the last one is walked, since it is the deepest.
+ */
 static void leave_out_rounds(struct levels_walk *walk, const struct levels_walk *before, size_t depth)
 {
     uint64_t rounds = rounds_alike(walk, before, depth), out = rounds > 0 ? rounds - 1 : 0;
@@ -306,7 +307,7 @@ static bool stride_next(struct stride *stride, size_t depth)
         stride->steps = 0;
         return true;
     }
-    /* What reaches all planes lags no farther than that. */
+    /* A level that reaches all planes lags no farther than that. */
     if (go_on_alike(walk, &stride->before))
         leave_out_rounds(walk, &stride->before,
                          depth < walk->levels->planes ? depth : walk->levels->planes - 1);
@@ -315,10 +316,10 @@ static bool stride_next(struct stride *stride, size_t depth)
     return true;
 }
 
-/* What an edge rule is to the steps of a stage. */
+/* How the ends of the grid matter to the steps of a stage. */
 enum ends { NO_MATTER, WRAPPED, BOUNDED };
 
-/* What a form reads beside the taps does not count, but it has to be there: an edge that wraps asks for
+/* Planes that a form reads beside the taps do not count, but it has to be there: an edge that wraps asks for
    planes at the other end. */
 static enum ends ends_of_op(const struct levels_step *step, size_t index)
 {

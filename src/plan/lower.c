@@ -107,7 +107,8 @@ static bool lower_weights(const struct stencil *stencil, unsigned axes, struct o
            (op->tap_count > 0 || stencil->count == 0 || refuse_small(op->work, "every weight", fault));
 }
 
-/* What EDGE_CONSTANT puts into the channels of a field: of those that the stage does not compute, nothing. */
+/* The constants that EDGE_CONSTANT puts into the channels of a field; channels that the stage does not
+ * compute get none. */
 static bool lower_outside(const struct stage *stage, const struct encoding *encoding, struct op *op,
                           struct fault *fault)
 {
@@ -189,7 +190,7 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     return !asked || flows || refuse_small(op->work, what, fault);
 }
 
-/* What turns colour as it stands into what premultiplied pictures carry, and back. */
+/* Turn colour as it stands into the colour times alpha that premultiplied pictures carry, and back. */
 static void lower_cover(const struct encoding *encoding, struct op *op)
 {
     op->colours = encoding_colours(encoding);

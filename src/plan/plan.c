@@ -84,7 +84,7 @@ static struct levels levels_of(const struct plan *plan)
                            .planes = plan->shape.planes};
 }
 
-/* What the one that has the least may take. */
+/* The memory of the device that has the least. */
 static uint64_t least_memory(const struct plan *plan, size_t count)
 {
     const struct lane *lanes = plan->lanes;
@@ -158,7 +158,7 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     return true;
 }
 
-/* Those of one rank, and those that come from another one. */
+/* Bytes for the changes of one rank, and for those that come from another one. */
 static size_t change_bytes(const struct plan *plan)
 {
     size_t planes = size_divided_up(plan->shape.planes, plan->job->members);
@@ -268,7 +268,7 @@ static bool settle_sums(const struct plan_request *request, struct plan *plan, s
     return true;
 }
 
-/* What is done for each of several devices at the same time. */
+/* Devices are opened and prepared side by side. */
 struct opening {
     const struct plan_request *request;
     struct plan *plan;
@@ -338,7 +338,7 @@ static bool check_copy(const struct plan_request *request, struct fault *fault)
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
-/* Of a part, the planes that are written, unless all must be there before any of them is. */
+/* The planes to compute: those that are written, unless all must be there before any of them is. */
 static struct range window_of(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
@@ -423,7 +423,7 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
     struct prediction_case expected;
     bool planned;
 
-    /* What the plan takes beside fields and buffers is known from the start. */
+    /* The bytes beside fields and buffers are known from the start. */
     *plan = plan_of(job);
     plan->held_bytes = source->held_bytes;
     plan->beside_bytes = source->beside_bytes;

@@ -51,7 +51,8 @@ static double known_updates(const struct prediction_case *expected, struct wisdo
     return known != NULL ? known->updates : 0.0;
 }
 
-/* What the devices of a group hand over to each other before a step, where nothing hides it. */
+/* The time in which devices of a group hand planes over to each other before a step, where nothing hides it.
+ */
 static double handing_seconds(const struct prediction_case *expected, const struct group *group,
                               const struct op *op)
 {
@@ -137,7 +138,8 @@ double prediction_alone(const struct prediction_case *expected, const struct bac
    cost 0.1 s at the start and 0.1 s at the end of the process. */
 #define ASSUMED_FURTHER_SECONDS 0.2
 
-/* What several devices share is there before a level begins, and until the last one ends. */
+/* Several devices hold all planes before a level begins and until the last one ends, so moving them hides
+ * nothing. */
 double prediction_together(const struct prediction_case *expected, const struct devices *devices)
 {
     struct prediction_overhead overhead;

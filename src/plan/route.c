@@ -32,7 +32,7 @@ struct route route_start(const struct levels *levels, size_t depth, bool random)
     return (struct route){levels, depth, random, levels_begin(), ROUTE_SOURCE};
 }
 
-/* What cannot be read from any place is spooled first. */
+/* A source that cannot be read from any place is spooled first. */
 struct route_pass route_next(const struct route *route, struct levels_mark end, bool into_sink)
 {
     struct levels_mark begin = levels_settle(route->levels, route->at);
@@ -81,7 +81,8 @@ static void count(struct route_cost *cost, const struct route_pass *pass, uint64
     cost->again += 2.0 * (double)pass->overlap * (double)passes;
 }
 
-/* Past passes of steps that levels take alike; an even number, so that the planes stand where they do. */
+/* Leave out passes of steps that levels take alike; an even number, so that the planes stand where they do.
+ */
 static void leave_out(struct route *route, const struct route_pass *pass, struct levels_mark end,
                       struct route_cost *cost)
 {

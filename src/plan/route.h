@@ -39,7 +39,7 @@ bool route_is_at(const struct route *route, struct levels_mark end);
 
 enum route_stop route_other_spool(enum route_stop spool);
 
-/* What a route does besides getting to the end. */
+/* The demands on a route besides getting to the end. */
 struct route_way {
     bool on_trial; /* steps are taken before anyone knows how many are to be */
     bool stops;    /* the result stands in a spool file before it goes into the sink */

@@ -99,7 +99,7 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
     return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
 }
 
-/* What is taken at a time where memory is ample. Beyond what levels need, a window on a device has planes for
+/* The sizes where memory is ample. Beyond what levels need, a window on a device has planes for
    a slab that leaves while the next one comes, and so many that it seldom has to slide. */
 static struct size roomy_size(const struct schedule_request *request, const struct levels_walk *survey)
 {
@@ -178,7 +178,7 @@ static bool add_up(size_t *sum, size_t count, const size_t *bytes)
     return true;
 }
 
-/* What the attempt takes in such sizes, at the depth that it has; false where addresses end. */
+/* Count the memory of the attempt in such sizes, at the depth that it has; false where addresses end. */
 static bool count_memory(struct attempt *attempt, const struct size *size)
 {
     const struct schedule_request *request = attempt->request;
@@ -213,7 +213,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
                                    schedule->sum_bytes * schedule->lanes, schedule->exchange_bytes});
 }
 
-/* Of one device. */
+/* The bytes on one device. */
 static size_t device_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     return request->device_memory == 0 ? 0
@@ -221,8 +221,8 @@ static size_t device_bytes(const struct schedule_request *request, const struct 
                                              schedule->routine_bytes;
 }
 
-/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine
-   for its own memory. */
+/* The bytes that count against a ceiling: one that was asked for is for host and device together, that of the
+   machine for its own memory. */
 static size_t counted_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     bool asked = request->memory > 0 || request->limits.memory > 0;
@@ -638,8 +638,8 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     return fits(attempt, &roomy, memory) || fits(attempt, &tight, memory);
 }
 
-/* What a level of several steps reads beside a share is computed once more, step by step: no more than there
-   is in the share. So no level ever computes more planes than the grid has. */
+/* Planes that a level of several steps reads beside a share are computed once more, step by step: no more
+   than there is in the share. So no level ever computes more planes than the grid has. */
 static bool is_worth_its_halos(const struct attempt *attempt, size_t devices)
 {
     return 2 * levels_widest_reach(&attempt->levels) <= attempt->levels.planes / devices;

@@ -17,7 +17,7 @@ struct schedule_limits {
     uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
 };
 
-/* What became of a candidate. */
+/* The fate of a candidate. */
 enum schedule_fate {
     SCHEDULE_TAKEN,
     SCHEDULE_BEATEN,     /* it fits, but a later one is better */

@@ -118,7 +118,7 @@ static void choose_automatically(const struct plan_request *request, const struc
         selection->devices.backend != &backend_cpu && knows_wishes(request, &backend_cpu);
 }
 
-/* Of the devices that are named, the one that the request says, or all of them. */
+/* Take the named device that the request says, or all that are named. */
 static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
 {
     char all[64];

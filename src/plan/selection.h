@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is asked of a plan, beside the job. */
+/* A request for a plan, beside the job. */
 struct plan_request {
     const char *device; /* as --device gives it; NULL: auto */
     bool alone;         /* of the devices that are named, the run takes one: */

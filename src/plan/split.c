@@ -65,7 +65,8 @@ static double count_steps(const struct job *job)
     return steps;
 }
 
-/* What a member gets from others. Two members have each other on one side only, unless the ends meet. */
+/* The bytes that a member gets from others. Two members have each other on one side only, unless the ends
+ * meet. */
 static double received_bytes(const struct split_case *splitting, const struct reading *reading,
                              size_t members)
 {

@@ -204,7 +204,7 @@ static bool write_entry(struct file_out *out, const struct wisdom_entry *entry, 
     return write_text(out, line, fault);
 }
 
-/* What is known of other problems, then the new entry. */
+/* Write the entries of other problems, then the new one. */
 static bool write_wisdom(struct file_out *out, const struct wisdom_entry *entry, struct fault *fault)
 {
     struct wisdom known;

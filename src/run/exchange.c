@@ -60,7 +60,7 @@ static bool create_lists(struct exchange *exchange)
     return exchange->outgoing != NULL && exchange->seen != NULL;
 }
 
-/* What this rank sends to each of the others, in memory that they see. */
+/* Count the bytes that this rank sends to each of the others in memory that they see. */
 static bool count_outgoing(struct exchange *exchange)
 {
     const struct shares *shares = &exchange->plan->shares;

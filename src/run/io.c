@@ -81,7 +81,7 @@ void io_ring_destroy(struct io_ring *ring)
     mem_free(ring);
 }
 
-/* Of a ring that has stopped. */
+/* Hand out the fault of a ring that has stopped. */
 static bool tell_fault(struct io_ring *ring, struct fault *fault)
 {
     pthread_mutex_lock(&ring->mutex);
@@ -106,7 +106,7 @@ static bool take_slot(struct io_ring *ring, unsigned phase, struct io_slot **slo
     }
 }
 
-static void hand_on(struct io_ring *ring, const struct io_slot *slot)
+void io_ring_pass_on(struct io_ring *ring, struct io_slot *slot)
 {
     work_queue_pass_on(ring->queue, (size_t)(slot - ring->slots));
 }
@@ -114,11 +114,6 @@ static void hand_on(struct io_ring *ring, const struct io_slot *slot)
 bool io_ring_claim(struct io_ring *ring, struct io_slot **slot, struct fault *fault)
 {
     return take_slot(ring, FILLING, slot, fault);
-}
-
-void io_ring_fill(struct io_ring *ring, struct io_slot *slot)
-{
-    hand_on(ring, slot);
 }
 
 bool io_ring_take(struct io_ring *ring, struct io_slot **slot, struct fault *fault)
@@ -129,11 +124,6 @@ bool io_ring_take(struct io_ring *ring, struct io_slot **slot, struct fault *fau
 bool io_ring_has_full(struct io_ring *ring)
 {
     return work_queue_has(ring->queue, EMPTYING);
-}
-
-void io_ring_free(struct io_ring *ring, struct io_slot *slot)
-{
-    hand_on(ring, slot);
 }
 
 bool io_ring_await(struct io_ring *ring, struct io_slot *slot, struct fault *fault)
@@ -215,7 +205,7 @@ static bool move_slot(struct io_threads *threads, struct io_slot *slot, struct f
     return done;
 }
 
-/* Of the load, what comes next. */
+/* The next batch of the load; it ends where the part begins or ends. */
 static struct range next_batch(const struct io_threads *threads)
 {
     const struct io_load *load = &threads->load;
@@ -246,8 +236,8 @@ static bool claim(struct io_threads *threads, struct io_slot **slot, struct faul
     return claimed;
 }
 
-/* What ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end first.
- */
+/* A file that ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end
+ * first. */
 static bool finish(struct io_threads *threads, const struct io_slot *slot, struct fault *fault)
 {
     bool last;
@@ -259,7 +249,7 @@ static bool finish(struct io_threads *threads, const struct io_slot *slot, struc
     return !last || threads->end.finish == NULL || threads->end.finish(threads->end.file, fault);
 }
 
-/* Whoever computes may be waiting for either ring. */
+/* The thread that computes may be waiting for either ring. */
 static void stop(struct io_threads *threads, const struct fault *fault)
 {
     io_ring_stop(threads->ring, fault);
@@ -277,7 +267,7 @@ static void read_planes(struct io_threads *threads)
             stop(threads, &fault);
             break;
         }
-        io_ring_fill(threads->ring, slot);
+        io_ring_pass_on(threads->ring, slot);
     }
 }
 
@@ -305,7 +295,7 @@ static void write_planes(struct io_threads *threads)
             stop(threads, &fault);
             break;
         }
-        io_ring_free(threads->ring, slot);
+        io_ring_pass_on(threads->ring, slot);
     }
 }
 

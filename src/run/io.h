@@ -25,18 +25,16 @@ bool io_ring_create(struct io_ring **ring, const struct backend *backend, struct
                     size_t bytes, struct fault *fault);
 void io_ring_destroy(struct io_ring *ring);
 
-/* Whoever fills: the next free buffer, and then that it is full. Buffers are emptied in the order in which
-   they were claimed, whatever the order in which they become full. False with the ring's fault once it has
-   stopped. */
+/* Pass a buffer on to the other side: as full, or as free. */
+void io_ring_pass_on(struct io_ring *ring, struct io_slot *slot);
+
+/* For the side that fills: get the next free buffer. Buffers are emptied in the order in which they were
+   claimed, whatever the order in which they become full. False with the ring's fault once it has stopped. */
 bool io_ring_claim(struct io_ring *ring, struct io_slot **slot, struct fault *fault);
-void io_ring_fill(struct io_ring *ring, struct io_slot *slot);
 
-/* Whoever empties: the oldest full buffer, once there is one, and then that it is free. */
+/* For the side that empties: wait for the oldest full buffer; and whether taking would not wait. */
 bool io_ring_take(struct io_ring *ring, struct io_slot **slot, struct fault *fault);
-
-/* Whether taking would not wait. */
 bool io_ring_has_full(struct io_ring *ring);
-void io_ring_free(struct io_ring *ring, struct io_slot *slot);
 
 /* Wait until the device is done with the buffer. Who claims or takes one that the device had does so before
    touching its samples. */
@@ -73,7 +71,7 @@ struct io_work {
 
 struct io_threads;
 
-/* What is brought: all of the planes, in batches that lie within the part of them or outside it. */
+/* The planes that a reader brings, in batches that lie either within the part of them or outside it. */
 struct io_load {
     struct range planes, part;
     size_t batch;

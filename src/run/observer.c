@@ -151,7 +151,7 @@ static bool see_stats(void *state, enum observer_end end, const void *samples, s
     return done;
 }
 
-/* What a rank has kept of an end. */
+/* The tallies of one end of the run that a rank has kept. */
 struct gathering {
     const struct observer_stats *stats;
     enum observer_end end;

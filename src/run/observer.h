@@ -17,7 +17,7 @@ enum observer_end { OBSERVER_INPUT, OBSERVER_OUTPUT };
 struct observer_kind {
     const char *name;
 
-    /* What it allocates for a job; NULL: what is planned for it otherwise, or next to nothing. */
+    /* The bytes that it allocates for a job; NULL: they are planned for otherwise, or next to nothing. */
     size_t (*bytes)(const struct job *job);
 
     /* Before the first plane. */
@@ -45,7 +45,7 @@ struct observers {
     size_t count;
 };
 
-/* What they allocate for a job. */
+/* The bytes that all of them allocate for a job. */
 size_t observers_bytes(const struct observers *observers, const struct job *job);
 
 bool observers_begin(const struct observers *observers, const struct plan *plan, struct fault *fault);
@@ -66,7 +66,7 @@ struct observer_stats {
     double seconds;
 };
 
-/* What keeping them takes. */
+/* The bytes that keeping tallies of planes and volumes takes. */
 size_t observer_stats_bytes(const struct job *job);
 
 /* Release what is nobody else's. */

@@ -56,7 +56,7 @@ size_t output_fringe_most(uint64_t bytes)
     return (size_t)(bytes < ENDS * OUTPUT_BLOCK ? bytes : ENDS * OUTPUT_BLOCK);
 }
 
-/* What of the bytes lies in an end. */
+/* Keep the bytes that lie in an end. */
 static void keep(struct output_fringe_ends *ends, int which, uint64_t offset, const unsigned char *bytes,
                  size_t size)
 {

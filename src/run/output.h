@@ -59,7 +59,7 @@ bool output_open(struct output *output, size_t volume, const struct peers *peers
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
 bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault);
 
-/* Those planes of one volume of a series, in any order, where the sink has a place for its samples. */
+/* Write some planes of one volume of a series, in any order; the sink has a place for its samples. */
 bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
 
@@ -67,7 +67,7 @@ bool output_write_at(struct output *output, void *samples, size_t volume, struct
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault);
 void output_close(struct output *output);
 
-/* What became of samples in one, as a part of what did in several. And all ranks together: rank 0 gets the
+/* Add the outcomes of some samples to those of others. And all ranks together: rank 0 gets the
    sums of all of them. */
 void output_add_outcomes(struct outcomes *all, const struct outcomes *more);
 bool output_gather_outcomes(struct outcomes *outcomes, struct peers *peers, struct fault *fault);

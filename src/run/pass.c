@@ -51,7 +51,7 @@ static struct range wanted(const struct run *run, const struct pass *pass)
     return planes;
 }
 
-/* Those that are wanted, each once. */
+/* Show observers the wanted planes, each once. */
 static bool observe(struct run *run, const struct pass *pass, const struct stop *end,
                     const struct io_slot *slot)
 {
@@ -65,7 +65,7 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
     return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
-/* Of those that are wanted, each once. */
+/* The planes of a buffer whose samples count in the outcomes: the wanted ones, each once. */
 static struct range counted(const struct run *run, const struct pass *pass, const struct io_slot *slot)
 {
     return pass->from->of_run ? sweep_overlap(slot->planes, wanted(run, pass)) : (struct range){0, 0};
@@ -81,18 +81,19 @@ static bool take_slot(struct run *run, struct pass *pass, struct io_slot **slot)
     return true;
 }
 
-/* Past those that come before what the pass is over. */
+/* The first buffer that the pass needs; those before it are freed. */
 static bool take_needed(struct run *run, struct pass *pass, struct io_slot **slot)
 {
     while (take_slot(run, pass, slot)) {
         if ((*slot)->planes.first >= pass->load.part.first)
             return true;
-        io_ring_free(run->lane->in, *slot);
+        io_ring_pass_on(run->lane->in, *slot);
     }
     return false;
 }
 
-/* Past those that come after it: only once the file has ended as it should, the last planes are passed on. */
+/* Free the buffers behind what the pass needs: the reader passes on the last planes only once the file has
+ * ended as it should. */
 static bool pass_over_rest(struct run *run, struct pass *pass)
 {
     struct io_slot *slot;
@@ -100,7 +101,7 @@ static bool pass_over_rest(struct run *run, struct pass *pass)
     while (pass->taken < pass->load.planes.count) {
         if (!take_slot(run, pass, &slot))
             return false;
-        io_ring_free(run->lane->in, slot);
+        io_ring_pass_on(run->lane->in, slot);
     }
     return true;
 }
@@ -119,7 +120,7 @@ static bool take_batch(struct run *run, struct pass *pass)
         return false;
     progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_feed(sweep, slot->planes.count);
-    io_ring_free(run->lane->in, slot);
+    io_ring_pass_on(run->lane->in, slot);
     return true;
 }
 
@@ -145,7 +146,7 @@ static bool give_batch(struct run *run, struct pass *pass)
     progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
-    io_ring_fill(run->lane->out, slot);
+    io_ring_pass_on(run->lane->out, slot);
     return true;
 }
 
@@ -211,7 +212,7 @@ static bool copy(struct run *run, struct pass *pass)
         staging = empty->staging;
         *empty = *full;
         full->staging = staging;
-        io_ring_free(run->lane->in, full);
+        io_ring_pass_on(run->lane->in, full);
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
                         empty->planes.count * grid_plane_samples(&in->grid));
@@ -221,7 +222,7 @@ static bool copy(struct run *run, struct pass *pass)
         left -= empty->planes.count;
         if (left == 0 && !pass_over_rest(run, pass))
             return false;
-        io_ring_fill(run->lane->out, empty);
+        io_ring_pass_on(run->lane->out, empty);
     }
     return true;
 }
@@ -286,8 +287,9 @@ static struct io_end roll_end(struct pass_roll *roll)
 
 /* ---- a pass ---- */
 
-/* What can be read anywhere is read where the pass needs it, and the lanes of a process read their shares one
-   after the other. Anything else, each process reads to its end, which tells that it is undamaged. */
+/* A file that can be read anywhere is read where the pass needs it, and the lanes of a process read their
+   shares one after the other. Anything else, each process reads to its end, which tells that it is undamaged.
+ */
 static struct io_load load_of(const struct run *run, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
@@ -328,7 +330,7 @@ static bool open_pass(struct run *run, struct pass *pass)
                                                  pass->to->threads, run->fault));
 }
 
-/* What went into a spool file is to come back. */
+/* Samples that went into a spool file come back, so only their strays count. */
 static bool add_outcomes(struct run *run, const struct pass *pass)
 {
     struct outcomes of_pass = run->tees.aside;
@@ -458,7 +460,7 @@ struct move {
     struct outcomes outcomes[DEVICES_MOST];
 };
 
-/* What a member does of a pass that moves planes: its own, and no levels. */
+/* The pass by which a member moves its own planes; it has no levels. */
 static struct pass moving(const struct run *run, const struct pass *pass)
 {
     const struct levels_mark mark = pass->from != NULL ? pass->begin : pass->end;
@@ -504,8 +506,8 @@ static bool move_share(void *context, size_t index, struct parallel_loop *loop, 
     return done;
 }
 
-/* What can be read or written anywhere, and is not looked at in its order, need not wait for other members.
- */
+/* Members need not wait for each other where planes can be read or written anywhere, and nobody observes them
+ * in order. */
 static bool goes_side_by_side(const struct run *run, const struct pass *pass)
 {
     const struct stop *end = pass->from != NULL ? pass->from : pass->to;
@@ -590,7 +592,7 @@ static bool advance_levels(struct run *run, const struct pass *pass)
     return sweep_run(&run->team);
 }
 
-/* What GPUs of this process got from each other, and how long it took. */
+/* How long it took GPUs of this process to get planes from each other. */
 static bool tell_handings(struct run *run)
 {
     const struct shares *shares = &run->team.shares;

@@ -25,7 +25,7 @@ struct pass_seconds {
     double reading, writing; /* the mean of the threads that read or write at once */
 };
 
-/* What the passes of a run have in common, and what all of them did. */
+/* A run: the things that its passes have in common, and the sums of all of them. */
 struct run {
     const struct plan *plan;
     struct sweep_team team; /* its lanes, each with its sweep */

@@ -377,8 +377,8 @@ static double start_seconds(const struct running *running)
     return running->request->volume == 0 ? running->run.plan->start : 0.0;
 }
 
-/* Of several ranks, rank 0 takes room for all samples beside the run. Those that write one file in memory are
-   all on one node, so the threads of all of them count. */
+/* With several ranks, rank 0 takes room for all samples beside the run. Those that write one file in memory
+   are all on one node, so the threads of all of them count. */
 static bool open_outputs(struct running *running)
 {
     struct run *run = &running->run;
@@ -433,7 +433,7 @@ static double work_ahead(const struct plan *plan)
     return sweeps * (double)computed_planes(plan) * plan->plane_samples;
 }
 
-/* What rank 0 tells of the run is of all ranks, once each has made its part. */
+/* Rank 0 reports figures of all ranks, so it gathers them once each has made its part. */
 static bool gather(struct running *running)
 {
     struct run *run = &running->run;
@@ -470,7 +470,7 @@ static uint64_t certain_steps(const struct plan *plan)
     return steps;
 }
 
-/* Of the lane that computed the longest. */
+/* The seconds of the lane that computed the longest. */
 static double compute_seconds(const struct run *run)
 {
     double most = 0.0;

@@ -28,15 +28,15 @@ struct run_request {
     size_t tee_count;
 };
 
-/* What one of several devices did. */
+/* The work of one of several devices. */
 struct run_share {
     double compute;        /* seconds */
     uint64_t handed_bytes; /* by the others */
     double handing;        /* seconds that they took, beside computing or before it */
 };
 
-/* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is
-   that of the device, too. */
+/* The figures of a run; seconds by what they were spent on, at the same time where that was possible. The
+   start is that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
     double reading, writing;   /* the mean of the threads that read or write at once */

@@ -261,8 +261,8 @@ static void divide(const struct grid *grid, struct section *section)
 
 /* ---- of several processes ---- */
 
-/* What a process saw of a section: lines of a row that are kept apart, then whole rows. If there are such
-   lines, the whole rows begin with the next row. */
+/* The lines that a process saw of a section: lines of a row that are kept apart, then whole rows. If there
+   are such lines, the whole rows begin with the next row. */
 struct excerpt {
     size_t row, lines, rows;
 };
@@ -281,7 +281,7 @@ static struct excerpt excerpt_of(const struct section *section)
     return excerpt;
 }
 
-/* What is under way to rank 0. */
+/* The values of a section on their way to rank 0. */
 struct bundle {
     struct section *section;
     size_t end; /* of the run */

@@ -41,7 +41,7 @@ struct sections {
 /* Where the sections of a grid are, and how large; values are left out. */
 void sections_place(struct sections *sections, const struct grid *grid);
 
-/* Of several channels the first one is kept. */
+/* Sections show the first channel. */
 void sections_free(struct sections *sections);
 
 /* The state of such an observer is a struct sections, of zeros before the first run; each run begins anew. */

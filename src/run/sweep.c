@@ -32,8 +32,8 @@
 #define LONGER_MICROSECONDS  128
 #define LONGEST_MICROSECONDS 1000
 
-/* What one call of a backend in this process's memory advances, so that progress is seen while a large field
-   is computed. Other devices take all at once: they would compute the seams between pieces twice. */
+/* Bytes that one call of a backend in this process's memory advances, so that progress is seen while a large
+   field is computed. Other devices take all at once: they would compute the seams between pieces twice. */
 #define PIECE_BYTES ((size_t)256 << 20)
 
 /* Sample updates in one span of work: small, so that progress tells what is done or soon will be. */
@@ -294,8 +294,8 @@ static bool agree(const struct sweep_team *team, bool done)
     return has_others(team) ? peers_agree(team->peers, done, team->fault) : done;
 }
 
-/* What a member computes at the level that the walk has come to: its share, or of all planes those that are
-   ready. */
+/* The planes that a member computes at the level that the walk has come to: its share, or those that are
+ * ready. */
 static struct range own_planes(const struct sweep_team *team, size_t member)
 {
     const struct sweep *sweep = &team->members[member];
@@ -391,7 +391,7 @@ static bool exchange_at_once(struct sweep_team *team, unsigned field)
             exchange_end(&team->exchange, field, &team->fine));
 }
 
-/* What another thread computes. */
+/* The planes that another thread computes. */
 struct inside {
     struct sweep_team *team;
     size_t reach;
@@ -467,7 +467,7 @@ static bool advance_and_exchange(struct sweep_team *team)
            exchange_end(&team->exchange, to, &team->fine);
 }
 
-/* What a rank brings of its planes' changes is added to the sums in their order. */
+/* Add the changes that a rank brings to the sums, in the order of its planes. */
 static bool add_up(void *data, const void *bytes, size_t size, struct fault *fault)
 {
     const struct sweep_team *team = data;

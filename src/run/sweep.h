@@ -57,7 +57,7 @@ struct sweep_tap {
                  struct fault *fault);
 };
 
-/* Those who go through the levels of a pass together, as far as they are of this process. All ranks make the
+/* A team: the members of this process that go through the levels of a pass together. All ranks make the
    same calls. */
 struct sweep_team {
     const struct plan *plan;

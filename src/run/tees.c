@@ -77,7 +77,7 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
         return false;
     slot->planes =
         (struct range){index * plan->shape.planes + planes.first - tees->frame.overlap, planes.count};
-    io_ring_fill(tees->ring, slot);
+    io_ring_pass_on(tees->ring, slot);
     return true;
 }
 

@@ -23,7 +23,7 @@ struct tee {
     struct output output;     /* into the sink, during a run */
 };
 
-/* Those of a run, and what brings planes to them while a pass goes on. */
+/* The tees of a run, and the ring that brings planes to them while a pass goes on. */
 struct tees {
     struct tee *list;
     size_t count;
@@ -49,7 +49,7 @@ bool tees_finish_pass(struct tees *tees, struct fault *fault);
 
 void tees_close_pass(struct tees *tees, bool done);
 
-/* What sweeps show the states at their stops to; each plane of a state once, in order. Where no pass has been
+/* Take planes of a state, as a sweep_tap; each plane of a state once, in order. Where no pass has been
    opened, because members share the planes, those shown have been written on return. */
 bool tees_take(void *tees, const struct sweep *sweep, uint64_t step, unsigned field, struct range planes,
                struct fault *fault);
