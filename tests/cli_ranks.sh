@@ -171,12 +171,26 @@ fi
     result $? 'of those that hold the grid together, too'
     ranks 3 voxfilt-mpi $tall -s 60 -j 1 -m 3M --explain > ../stdout 2> ../stderr
     grep -q '^ranks     1 of 3: there is too little memory for one pass over a part$' ../stdout &&
-        grep -q '^          rank 0 has the processors and the memory of one rank; one process with those of all is faster$' ../stdout &&
+        grep -q '^          rank 0 has the memory of one rank; one process with that of all may be faster$' ../stdout &&
         grep -q 'one pass [0-9.]* ms by 3 (too little memory), the grid held together [0-9.]* ms by 3 (too little memory)$' ../stdout &&
         grep -q '^run       [1-9][0-9]* passes over a spool file of ' ../stdout
     result $? 'and of those that leave all passes to rank 0'
 }
-if has taskset && ranks 1 taskset -c 0 true && [ "$(nproc)" -gt 1 ]; then
+if has taskset && ranks 1 taskset -c 0 true && ranks 1 taskset -c 1 true && [ "$(nproc)" -gt 1 ]; then
+    # shellcheck disable=SC2086
+    {
+        of_one="taskset -c 0 voxfilt-mpi $tall -s 60 -m 3M" of_other="taskset -c 1 voxfilt-mpi $tall -s 60 -m 3M"
+        ranks 1 $of_one --explain : -n 1 $of_other --explain > ../stdout 2> ../stderr
+        grep -q '^ranks     1 of 2: ' ../stdout && grep -q '^device .* 2 processors,' ../stdout
+        result $? 'rank 0 has the processors of both where the job cannot be divided'
+        ranks 1 $of_one -j 1 --explain : -n 1 $of_other -j 1 --explain > ../stdout 2> ../stderr
+        grep -q '^ranks     1 of 2: ' ../stdout && grep -q '^device .* 1 processor,' ../stdout
+        result $? 'but no more than its own where the number of threads is given'
+        voxfilt $tall -s 60 -o one 2> ../stderr
+        ranks 1 $of_one -o many.raw : -n 1 $of_other -o many.raw > ../stdout 2> ../stderr
+        result $? 'and runs'
+        same 'to the same bytes' many.raw one
+    }
     # shellcheck disable=SC2086
     ranks 2 taskset -c 0 voxfilt-mpi $scan -s 2 --explain > ../stdout 2> ../stderr
     grep -q "^voxfilt-mpi: $host: ranks are bound to 1 of [0-9]* processors: " ../stderr && grep -q '^device .* 1 processor,' ../stdout

@@ -83,9 +83,9 @@ size_t thread_count(size_t wanted)
     return wanted > 0 ? wanted : thread_processors();
 }
 
-size_t thread_share(size_t processes)
+size_t thread_share(size_t processors, size_t processes)
 {
-    size_t wanted = count_of_environment(), share = thread_processors() / processes;
+    size_t wanted = count_of_environment(), share = processors / processes;
 
     if (wanted > 0)
         return wanted;

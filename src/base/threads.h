@@ -18,8 +18,8 @@ size_t thread_processors(void);
    processor. */
 size_t thread_count(size_t wanted);
 
-/* Likewise without a wish, for one of several processes that run on the same processors. */
-size_t thread_share(size_t processes);
+/* Likewise without a wish, for one of several processes that run on the same processors, so many. */
+size_t thread_share(size_t processors, size_t processes);
 
 /* A stack as large as that of the program, for work that any other thread may do, too; or a small one, which
    takes less from what ulimit -v leaves for data. */

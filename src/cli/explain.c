@@ -399,18 +399,13 @@ static void print_cost(FILE *stream, const struct split *split, const struct pla
 /* The costs and the predicted times that led to the split of planes among ranks. */
 static void print_split(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
-    const struct split_option *options = ranks->split.options;
-
     if (!ranks_are_several(ranks))
         return;
     if (ranks_share_run(ranks))
         print_cost(stream, &ranks->split, plan);
-    else if (plan->job->planes.count > 1 && options[SPLIT_PARTS].fate != SPLIT_CAN &&
-             options[SPLIT_SHARES].fate != SPLIT_CAN)
-        fprintf(
-            stream,
-            "          rank 0 has the processors and the memory of one rank; one process with those of all "
-            "is faster\n");
+    else if (plan->job->planes.count > 1 && ranks_cannot_divide(ranks))
+        fprintf(stream,
+                "          rank 0 has the memory of one rank; one process with that of all may be faster\n");
     print_options(stream, ranks);
 }
 

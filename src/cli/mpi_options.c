@@ -194,8 +194,10 @@ static void take_share(const struct peers *peers, struct options *options)
 
     plan->alone = plan->spread = true;
     plan->member = peers->place.local;
-    if (plan->threads == 0)
-        plan->threads = (unsigned)thread_share(peers->place.sharers);
+    if (plan->threads == 0) {
+        plan->threads = (unsigned)thread_share(thread_processors(), peers->place.sharers);
+        plan->threads_of_all = (unsigned)thread_share(peers->place.processors, 1);
+    }
     if (plan->memory == 0)
         plan->limits.memory = memory_limits_spare() / peers->place.locals;
     if (!peers_lead(peers)) {

@@ -130,6 +130,12 @@ bool peers_go_on(struct peers *peers, struct fault *fault)
     return fault_raise(fault, STATUS_FAILURE, "another rank has stopped");
 }
 
+void peers_take_processors(const struct peers *peers, bool of_all)
+{
+    if (peers_count(peers) > 1 && peers->kind->take_processors != NULL)
+        peers->kind->take_processors(peers->state, of_all);
+}
+
 bool peers_min(struct peers *peers, uint64_t *value, struct fault *fault)
 {
     return peers_count(peers) == 1 || peers->kind->min(peers->state, value, fault);

@@ -51,6 +51,10 @@ struct peers_kind {
     bool (*list)(void *state, uint64_t own, uint64_t *values, struct fault *fault);
     bool (*gather)(void *state, const void *bytes, const uint64_t *sizes, void *into, struct fault *fault);
 
+    /* Let this process run on the processors of all ranks of its node, or on its own again. NULL: it has no
+       processors of its own. */
+    void (*take_processors)(void *state, bool of_all);
+
     /* Messages between two of them, both ways and all at once, in an order that both have. start_messages
        starts them, and the bytes stay where they are. wait_for_messages waits until those that come are there
        and those that go are read. Some transports move a message only while they are called, so whoever
@@ -105,6 +109,10 @@ bool peers_agree(struct peers *peers, bool done, struct fault *fault);
 /* Before anything else is exchanged: false at all of them where one has another version than rank 0, or
    structs of another layout, which a number stands for. */
 bool peers_compare_builds(struct peers *peers, const char *version, uint64_t layout, struct fault *fault);
+
+/* Let this one run on the processors of all ranks of its node while the others are idle, or on its own again.
+ */
+void peers_take_processors(const struct peers *peers, bool of_all);
 
 /* While there is work between two agreements: false once another rank has given up. */
 bool peers_go_on(struct peers *peers, struct fault *fault);

@@ -517,7 +517,31 @@ static void unshare_memory(void *state, void *memory)
     mem_free(window);
 }
 
-static const struct peers_kind peers_mpi = {.min = minimum,
+/* ---- processors ---- */
+
+/* What this rank was bound to, and what all ranks of its node were. */
+static cpu_set_t own_processors, all_processors;
+
+/* The processors that a process may run on; none where a machine has more than a set holds. */
+static cpu_set_t processors_of(pid_t process)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(process, sizeof set, &set) != 0)
+        CPU_ZERO(&set);
+    return set;
+}
+
+/* If it cannot, it goes on with what it has. */
+static void take_processors(void *state, bool of_all)
+{
+    (void)state;
+    (void)sched_setaffinity(0, sizeof all_processors, of_all ? &all_processors : &own_processors);
+}
+
+static const struct peers_kind peers_mpi = {.take_processors = take_processors,
+                                            .min = minimum,
                                             .broadcast = broadcast,
                                             .list = list,
                                             .gather = gather,
@@ -542,31 +566,21 @@ static void name_node(struct peers_place *place)
     snprintf(place->node, sizeof place->node, "%.*s", (int)strcspn(name, "."), name);
 }
 
-/* The processors that a process may run on; none where a machine has more than a set holds. */
-static cpu_set_t processors_of(pid_t process)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    if (sched_getaffinity(process, sizeof set, &set) != 0)
-        CPU_ZERO(&set);
-    return set;
-}
-
 /* Ranks of the node that may run on the same processors, and what all of them may run on, beside the
    launcher, which nobody has bound. */
 static void count_sharers(MPI_Comm node, struct peers_place *place)
 {
-    cpu_set_t own = processors_of(0), launcher = processors_of(getppid()), together;
+    cpu_set_t launcher = processors_of(getppid());
 
-    CPU_ZERO(&together);
+    own_processors = processors_of(0);
+    CPU_ZERO(&all_processors);
     for (size_t i = 0; i < place->locals; i++) {
-        cpu_set_t other = own;
+        cpu_set_t other = own_processors;
         MPI_Bcast(&other, (int)sizeof other, MPI_BYTE, (int)i, node);
-        place->sharers += CPU_EQUAL(&own, &other) ? 1 : 0;
-        CPU_OR(&together, &together, &other);
+        place->sharers += CPU_EQUAL(&own_processors, &other) ? 1 : 0;
+        CPU_OR(&all_processors, &all_processors, &other);
     }
-    place->processors = (size_t)CPU_COUNT(&together);
+    place->processors = (size_t)CPU_COUNT(&all_processors);
     place->available = (size_t)CPU_COUNT(&launcher);
 }
 

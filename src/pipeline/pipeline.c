@@ -362,8 +362,12 @@ static size_t outputs_bytes(const struct pipeline *pipeline)
 static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
+    bool of_all = request.threads_of_all > request.threads && ranks_cannot_divide(&pipeline->ranks);
     bool done;
 
+    peers_take_processors(pipeline->ranks.all, of_all);
+    if (of_all)
+        request.threads = request.threads_of_all;
     if (!list_stops(pipeline, fault))
         return false;
     request.split = pipeline->ranks.split.kind;

@@ -28,6 +28,14 @@ bool ranks_share_run(const struct ranks *ranks)
     return ranks->split.members > 1;
 }
 
+bool ranks_cannot_divide(const struct ranks *ranks)
+{
+    const struct split_option *options = ranks->split.options;
+
+    return ranks_are_several(ranks) && options[SPLIT_PARTS].fate != SPLIT_CAN &&
+           options[SPLIT_SHARES].fate != SPLIT_CAN;
+}
+
 /* ---- the same input ---- */
 
 /* A header as ranks compare it: the texts differ if anything does that matters. */

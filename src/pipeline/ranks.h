@@ -29,6 +29,10 @@ struct ranks {
 bool ranks_are_several(const struct ranks *ranks);
 bool ranks_share_run(const struct ranks *ranks);
 
+/* Whether one of several makes it alone because there is no way to divide it, or too little memory for any.
+ */
+bool ranks_cannot_divide(const struct ranks *ranks);
+
 /* Refuse an input that not all of them see alike, in its size, its first or its last bytes. Of samples in
    several files, the first and the last one count. */
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);

@@ -20,6 +20,8 @@ struct plan_request {
     size_t member;      /* this one, counted around */
     bool spread;        /* a name without numbers means all devices of the kind */
     unsigned threads;   /* 0: all */
+    unsigned
+        threads_of_all; /* if it is one of several ranks, those of all on its node; 0: no more than its own */
     uint64_t
         memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
