@@ -1,6 +1,6 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
 #include "kernels/backend.h"
-#include "kernels/cuda/shared/cuda_code.cuh"
+#include "kernels/cuda/shared/cuda_platform.h"
 #include "kernels/cuda/shared/cuda_platform.h"
 #include "asan.h"
 #include "emulation.h"
@@ -319,7 +319,7 @@ START_TEST(code_is_that_of_the_stream_and_traps_without_a_form)
     ck_assert_int_eq(cudaStreamSynchronize(old), cudaSuccess);
     ck_assert_int_eq(out.values()[0], 86);
     ck_assert_int_eq(cudaStreamDestroy(old), cudaSuccess);
-    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_code.cuh");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_platform.h");
 }
 END_TEST
 

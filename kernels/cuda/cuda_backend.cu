@@ -2,8 +2,6 @@
 #include "kernels/backend.h"
 
 #include "cuda_device.h"
-#include "cuda_ladder.h"
-#include "cuda_seam.h"
 
 #include <tuple>
 

@@ -3,7 +3,6 @@
 #include "cuda_device.h"
 
 #include "base/mem.h"
-#include "cuda_seam.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -445,7 +444,7 @@ bool cuda_device_describe_launch(const struct device *device, const struct cuda_
             cudaOccupancyMaxPotentialBlockSize(&least_grid, &suggested, launch->kernel, launch->shared_bytes),
             device, "a kernel", fault))
         return false;
-    form->steps = static_cast<unsigned>(launch->steps > 0 ? launch->steps : 1);
+    form->steps = static_cast<unsigned>(launch->steps);
     form->reach = static_cast<unsigned>(launch->reach);
     form->tile_x = static_cast<unsigned>(launch->tile_x);
     form->tile_y = static_cast<unsigned>(launch->tile_y);

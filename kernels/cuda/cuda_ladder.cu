@@ -1,5 +1,5 @@
 /* The ladder: every rung that the CUDA backend has. */
-#include "cuda_ladder.h"
+#include "kernels/cuda/shared/cuda_rung.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
     cuda_rung_register, cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,

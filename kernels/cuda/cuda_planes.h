@@ -4,7 +4,6 @@
 
 #include "kernels/backend.h"
 #include "cuda_device.h"
-#include "cuda_seam.h"
 #include "kernels/cuda/shared/cuda_field.h"
 
 /* Whose copies are kept apart, at most. */

@@ -7,7 +7,6 @@
  * stream, behind the planes of other GPUs. */
 #include "base/mem.h"
 #include "kernels/cuda/shared/cuda_chain.cuh"
-#include "cuda_ladder.h"
 #include "cuda_planes.h"
 
 #include <algorithm>

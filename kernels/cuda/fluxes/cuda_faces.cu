@@ -22,88 +22,80 @@
  *
  * The reciprocal is the fast one, which is wrong beyond its range. The greatest magnitude of the samples of a
  * step says whether that may be: then a thread computes its samples again at the end, one by one. */
-#include "kernels/cuda/shared/cuda_code.cuh"
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
+
+#include <algorithm>
+#include <limits>
 
 /* What the compiler must know of a walk. Rows: of a volume's plane, or of a picture at a time, that a thread
    owns. Joint: channels under one conductivity; 0 where each has its own. Relaxes: a single channel, more
    than once, or reacts. Blocks: that a multiprocessor should hold. */
-template <typename Type, enum flux Flux_, bool Volume_, bool Relaxes_, int Joint_, int Rows_, int Warps_,
+template <typename Type, flux Flux_, bool Volume_, bool Relaxes_, int Joint_, int Rows_, int Warps_,
           int Blocks_>
 struct faces_form {
-    using T = Type; static constexpr enum flux Flux = Flux_;
+    using T = Type;
+    static constexpr enum flux Flux = Flux_;
     static constexpr bool Volume = Volume_, Relaxes = Relaxes_, Conducts = Flux != FLUX_TANH;
     static constexpr int Joint = Joint_, Channels = Joint > 0 ? Joint : 1;
     static constexpr int Rows = Rows_, Warps = Warps_, Blocks = Blocks_;
-    static constexpr int Threads = CUDA_WARP * Warps; static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Threads = CUDA_WARP * Warps;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Width = CUDA_WARP * Pack;
     static constexpr int Lines = Volume ? Rows + 2 : Rows; /* that come together */
     static constexpr int FirstOwn = Volume ? 1 : 0;        /* of them */
     static constexpr int Planes = Volume ? 1 : Rows;       /* of a step */
 
     /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
-    static __host__ __device__ constexpr int residents(int code){
-        return cuda_residents(code, Threads,
-                              code >= 100  ? Blocks / 2
-                              : code >= 90 ? Blocks
-                                           : Blocks - 1);}
-}
-;
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads, code >= 100 ? Blocks / 2 : code >= 90 ? Blocks : Blocks - 1);
+    }
+};
 
 /* Magnitudes of samples, to be compared with a limit. Of doubles the upper half will do, by which a NaN is
    beyond any; of floats a NaN is none. */
-template <typename T> struct faces_magnitude;
-template <> struct faces_magnitude<float> {
-    float greatest;
+CUDA_INLINE float faces_key(float magnitude)
+{
+    return magnitude;
+}
+CUDA_INLINE unsigned faces_key(double magnitude)
+{
+    return static_cast<unsigned>(arith_bits_f64(magnitude) >> 32);
+}
+CUDA_INLINE float faces_key_of(float value)
+{
+    return arith_magnitude_f32(value);
+}
+CUDA_INLINE unsigned faces_key_of(double value)
+{
+    return faces_key(value) & 0x7fffffffu;
+}
+template <typename T> struct faces_magnitude {
+    decltype(faces_key(T())) greatest;
 
-    CUDA_INLINE void take(float value)
+    CUDA_INLINE void take(T value)
     {
-        greatest = max(greatest, arith_magnitude_f32(value));
+        greatest = max(greatest, faces_key_of(value));
     }
     CUDA_INLINE void take(faces_magnitude other)
     {
         greatest = max(greatest, other.greatest);
     }
-    CUDA_INLINE bool is_beyond(float limit) const
+    CUDA_INLINE bool is_beyond(T limit) const
     {
-        return greatest >= limit;
-    }
-};
-template <> struct faces_magnitude<double> {
-    unsigned greatest;
-
-    static CUDA_INLINE unsigned upper(double value)
-    {
-        return static_cast<unsigned>(arith_bits_f64(value) >> 32);
-    }
-    CUDA_INLINE void take(double value)
-    {
-        greatest = max(greatest, upper(value) & 0x7fffffffu);
-    }
-    CUDA_INLINE void take(faces_magnitude other)
-    {
-        greatest = max(greatest, other.greatest);
-    }
-    CUDA_INLINE bool is_beyond(double limit) const
-    {
-        return greatest >= upper(limit);
+        return greatest >= faces_key(limit);
     }
 };
 
 /* Where all magnitudes are below, differences are finite, and 1 + Σ q² of four channels has a normal
    reciprocal. */
-static inline float faces_limit(float inverse_scale)
+template <typename T> static T faces_limit(T inverse_scale)
 {
-    const float by_scale = 0x1p60f / inverse_scale;
+    const bool is_f32 = sizeof(T) == sizeof(float);
+    const T by_scale = static_cast<T>(is_f32 ? 0x1p60 : 0x1p508) / inverse_scale;
 
-    return by_scale < FLT_MAX / 4 ? by_scale : FLT_MAX / 4;
-}
-static inline double faces_limit(double inverse_scale)
-{
-    const double by_scale = 0x1p508 / inverse_scale;
-
-    return by_scale < DBL_MAX / 4 ? by_scale : DBL_MAX / 4;
+    return std::min(by_scale, std::numeric_limits<T>::max() / 4);
 }
 
 /* So many bytes further. */
@@ -114,15 +106,6 @@ template <typename T> CUDA_INLINE const T *faces_further(const T *base, unsigned
 template <typename T> CUDA_INLINE T *faces_further(T *base, unsigned bytes)
 {
     return reinterpret_cast<T *>(reinterpret_cast<char *>(base) + bytes);
-}
-
-CUDA_INLINE float faces_reciprocal(float x)
-{
-    return arith_reciprocal_f32(x);
-}
-CUDA_INLINE double faces_reciprocal(double x)
-{
-    return arith_reciprocal_f64(x);
 }
 
 template <typename Form> struct faces_job {
@@ -399,11 +382,11 @@ template <typename Form> struct faces_walk {
         for (int c = 0; c < Channels; c++) {
             const T q = (one(c) - other(c)) * job.heat.inverse_scale;
             if constexpr (Form::Joint == 0 && Form::Flux == FLUX_PM2)
-                return weight * faces_reciprocal(cuda_fma(q, q, T(1)));
+                return weight * cuda_reciprocal(cuda_fma(q, q, T(1)));
             s = c == 0 ? q * q : cuda_fma(q, q, s);
         }
         if constexpr (Form::Flux == FLUX_PM2)
-            return weight * faces_reciprocal(s + T(1));
+            return weight * cuda_reciprocal(s + T(1));
         else
             return weight * cuda_pm1_joint(s);
     }
@@ -849,6 +832,7 @@ static constexpr size_t most_joint(bool volume)
     return volume ? 3 : 4;
 }
 
+/* Call act with the form that a group of so many channels needs. */
 template <typename T, enum flux Flux, bool Volume, typename Act>
 static auto choose_channels(const struct op *op, size_t channels, Act act)
 {
@@ -869,25 +853,21 @@ static auto choose_channels(const struct op *op, size_t channels, Act act)
     return relaxes(op) ? act(separate_form<T, Flux, Volume, true>())
                        : act(separate_form<T, Flux, Volume, false>());
 }
-
-template <typename T, enum flux Flux, typename Act>
-static auto choose_grid(const struct op *op, size_t channels, Act act)
-{
-    return is_volume(op) ? choose_channels<T, Flux, true>(op, channels, act)
-                         : choose_channels<T, Flux, false>(op, channels, act);
-}
-
-/* Call act with the form that a group of so many channels needs. */
-template <typename T, typename Act> static auto choose(const struct op *op, size_t channels, Act act)
+template <typename T, bool Volume, typename Act>
+static auto choose_flux(const struct op *op, size_t channels, Act act)
 {
     switch (op->flux) {
     case FLUX_PM1:
-        return choose_grid<T, FLUX_PM1>(op, channels, act);
+        return choose_channels<T, FLUX_PM1, Volume>(op, channels, act);
     case FLUX_PM2:
-        return choose_grid<T, FLUX_PM2>(op, channels, act);
+        return choose_channels<T, FLUX_PM2, Volume>(op, channels, act);
     default:
-        return choose_grid<T, FLUX_TANH>(op, channels, act);
+        return choose_channels<T, FLUX_TANH, Volume>(op, channels, act);
     }
+}
+template <typename T, typename Act> static auto choose(const struct op *op, size_t channels, Act act)
+{
+    return is_volume(op) ? choose_flux<T, true>(op, channels, act) : choose_flux<T, false>(op, channels, act);
 }
 
 /* ---- how a launch is cut ---- */
@@ -969,15 +949,12 @@ template <typename Form> static void describe(const struct cuda_question *asked,
         groups_of(asked->op);
     const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
 
-    *form = cuda_form();
     form->tile_x = Form::Width;
     form->tile_y = Form::Volume ? Form::Warps * Form::Rows : Form::Rows;
     form->tile_z = Form::Volume ? 1 : 0;
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
     form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
                                              : static_cast<int>(chunk_of<Form>(planes, columns, residents));
-    form->stride = 1;
-    form->steps = 1;
     form->grid = dim3(cuda_blocks(blocks_of<Form>(planes, columns, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->kernel = reinterpret_cast<const void *>(&faces_kernel<Form>);

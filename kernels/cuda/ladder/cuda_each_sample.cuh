@@ -85,8 +85,6 @@ static inline struct cuda_form each_form(const struct cuda_question *asked, cons
     struct cuda_form form = cuda_form();
 
     form.coarsen = 1;
-    form.stride = 1;
-    form.steps = 1;
     form.block = each_block(asked->shape->rows);
     form.grid = each_grid(form.block, asked->shape->nx, asked->shape->rows,
                           static_cast<unsigned long long>(asked->shape->planes) *

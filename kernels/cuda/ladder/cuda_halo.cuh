@@ -335,8 +335,6 @@ static inline struct cuda_form halo_form(const struct op *op, const struct shape
     form.tile_y = tile.rows;
     form.tile_z = tile.planes;
     form.coarsen = run;
-    form.stride = 1;
-    form.steps = 1;
     form.grid = halo_grid(tile, shape->nx, shape->rows, halo_layers(shape->planes, shape->channels, run));
     form.block = dim3(threads);
     form.shared_bytes = shared_bytes;

@@ -535,7 +535,6 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
 
     form->steps = steps;
     form->reach = 1;
-    form->stride = 1;
     form->tile_x = form->tile_y = PATCH_SIDE;
     form->block = dim3(PATCH_THREADS);
     form->shared_bytes = patch_bytes<T>(asked->op, steps);

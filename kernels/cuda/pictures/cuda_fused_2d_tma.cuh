@@ -19,9 +19,90 @@
 #define CUDA_FUSED_2D_TMA_CUH
 
 #include "kernels/cuda/shared/cuda_march_common.cuh"
-#include "cuda_window.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 #include <algorithm>
+
+/* ---- windows of 3×3 taps, chained row by row: a lane holds some samples of a row, a warp the row ---- */
+
+/* Which of the nine taps exist: five, all, or those that are known at run time. */
+enum window_kind { WINDOW_STAR, WINDOW_BOX, WINDOW_SOME };
+
+template <typename Type, enum window_kind Kind>
+struct window_of_kind {
+    using T = Type; T weights[9]; /* in raster order */
+    unsigned present;
+
+    static CUDA_INLINE constexpr bool diagonal(){return Kind != WINDOW_STAR;}
+CUDA_INLINE bool exists(int k) const
+{
+    return Kind == WINDOW_BOX || (Kind == WINDOW_STAR ? k % 2 == 1 || k == 4 : (present >> k & 1) != 0);
+}
+}
+;
+template <typename T> using window_star = window_of_kind<T, WINDOW_STAR>;
+template <typename T> using window_box = window_of_kind<T, WINDOW_BOX>;
+template <typename T> using window_some = window_of_kind<T, WINDOW_SOME>;
+
+/* The samples on either side of a lane's, from the lanes beside it. */
+template <typename T, int Samples>
+CUDA_INLINE void window_neighbours(const T (&row)[Samples], T *before, T *after)
+{
+    *before = __shfl_up_sync(CUDA_ALL_LANES, row[Samples - 1], 1);
+    *after = __shfl_down_sync(CUDA_ALL_LANES, row[0], 1);
+}
+
+/* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+template <typename T, int Samples> CUDA_INLINE void window_begin(T (&sums)[Samples])
+{
+#pragma unroll
+    for (int i = 0; i < Samples; i++)
+        sums[i] = -T(0);
+}
+
+/* Chain the taps of one row of the window. */
+template <typename Taps, typename T, int Samples>
+CUDA_INLINE void window_chain(const Taps &taps, int row_of_taps, const T (&row)[Samples], T before, T after,
+                              T (&sums)[Samples])
+{
+    const int k = 3 * row_of_taps;
+
+    if (taps.exists(k)) {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            sums[i] = cuda_fma(taps.weights[k], i == 0 ? before : row[i > 0 ? i - 1 : 0], sums[i]);
+    }
+    if (taps.exists(k + 1)) {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            sums[i] = cuda_fma(taps.weights[k + 1], row[i], sums[i]);
+    }
+    if (taps.exists(k + 2)) {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            sums[i] = cuda_fma(taps.weights[k + 2],
+                               i == Samples - 1 ? after : row[i < Samples - 1 ? i + 1 : 0], sums[i]);
+    }
+}
+
+/* The index of a tap in the window, in raster order. */
+static inline int window_index(const struct op_tap *tap)
+{
+    return (tap->dplane + 1) * 3 + tap->dx + 1;
+}
+
+template <typename Taps> static inline Taps window_taps(const struct op *op)
+{
+    Taps taps = {};
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        taps.weights[window_index(&op->taps[k])] = static_cast<typename Taps::T>(op->taps[k].weight);
+        taps.present |= 1u << window_index(&op->taps[k]);
+    }
+    return taps;
+}
+
+/* ---- the walk ---- */
 
 /* What a lane sees, a bit each. */
 enum tma2d_edge_bits {
@@ -565,7 +646,6 @@ static inline void tma2d_describe(const struct cuda_question *asked, struct cuda
         asked->shape->channels;
     const int coarsen = asked->wish->coarsen;
 
-    *form = cuda_form();
     form->resident_blocks = coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Warps;
     const int spared = tma2d_spared_above<Form>(0) + tma2d_spared_below<Form>(static_cast<int>(rows), rows);
     form->coarsen = coarsen > 0 ? coarsen : tma2d_height<Form>(rows + spared, columns, form->resident_blocks);
@@ -573,7 +653,6 @@ static inline void tma2d_describe(const struct cuda_question *asked, struct cuda
                           (1 + 2.0 * Form::FusedSteps / static_cast<double>(form->coarsen));
     form->tile_x = Form::Useful;
     form->tile_y = form->coarsen;
-    form->stride = 1;
     form->steps = Form::FusedSteps;
     form->reach = 1;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));

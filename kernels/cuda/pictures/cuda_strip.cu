@@ -420,19 +420,12 @@ template <typename T> constexpr int whole_side()
     return sizeof(T) == 4 ? LARGEST_SIDE : 5;
 }
 
-template <typename T, int Side, typename Act> void whole_choose(int side, Act act)
-{
-    if (side == Side)
-        act(whole_form<T, Side>());
-    else if constexpr (Side > 3)
-        whole_choose<T, Side - 2>(side, act);
-}
-
 /* Call act with the form in memory order for an op's window, if there is one. */
 template <typename T, typename Act> void whole_with_form(const struct op *op, Act act)
 {
-    if (is_dense(op))
-        whole_choose<T, whole_side<T>()>(side_of(op), act);
+    if (is_dense(op) && side_of(op) <= whole_side<T>())
+        cuda_with_number<3, whole_side<T>(), 2>(
+            side_of(op), [&](auto chosen) { act(whole_form<T, decltype(chosen)::value>()); });
 }
 
 /* What make gives for a side of Least to Most samples; else an entry without side. */
@@ -507,7 +500,6 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
                            "a window of %dx%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
                            side_of(asked->op), side_of(asked->op), asked->op->tap_count, LARGEST_SIDE,
                            UNROLLED_SIDE, SPARSE_SIDE);
-    *form = cuda_form();
     const long long columns =
         cuda_ceil_divide(static_cast<long long>(asked->shape->nx), STRIP_COLUMNS) * asked->shape->channels;
     const long long warps =
@@ -519,8 +511,6 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
             : static_cast<int>(cuda_strip_rows(columns, rows, entry.side - 1, warps, most_rows(entry.side)));
     form->tile_x = STRIP_COLUMNS;
     form->tile_y = form->coarsen;
-    form->stride = 1;
-    form->steps = 1;
     form->reach = entry.side / 2;
     form->block = dim3(CUDA_WARP);
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));

@@ -7,7 +7,6 @@
 #ifndef CUDA_CHAIN_CUH
 #define CUDA_CHAIN_CUH
 
-#include "cuda_code.cuh"
 #include "cuda_rung.h"
 
 #include <stdarg.h>
@@ -59,6 +58,7 @@ CUDA_ARITH_1(pm1_joint)
 CUDA_ARITH_1(pm2_joint)
 CUDA_ARITH_1(tanh)
 CUDA_ARITH_1(sqrt)
+CUDA_ARITH_1(reciprocal)
 CUDA_ARITH_3(react)
 CUDA_ARITH_2(cover)
 CUDA_ARITH_3(uncovered)
@@ -436,13 +436,19 @@ static inline bool cuda_is_full_cross(const struct op *op)
     return true;
 }
 
+/* The weights of an op in the work type. */
+template <typename T> static inline void cuda_copy_weights(const struct op *op, T *weights)
+{
+    for (size_t k = 0; k < op->tap_count; k++)
+        weights[k] = static_cast<T>(op->taps[k].weight);
+}
+
 /* A filter whose weights are all that it holds. */
 template <typename Filter> static inline Filter cuda_weights_of(const struct op *op)
 {
     Filter filter;
 
-    for (size_t k = 0; k < op->tap_count; k++)
-        filter.weights[k] = static_cast<std::decay_t<decltype(filter.weights[0])>>(op->taps[k].weight);
+    cuda_copy_weights(op, filter.weights);
     return filter;
 }
 
@@ -450,6 +456,17 @@ template <typename Filter> static inline Filter cuda_weights_of(const struct op 
 template <typename Act> static inline auto cuda_with_work(enum work_type work, const Act &act)
 {
     return work == WORK_F32 ? act(float()) : act(double());
+}
+
+/* Call act with the constant of a number from Least to Most, in steps of Step. */
+template <int Least, int Most, int Step, typename Act>
+static inline auto cuda_with_number(int number, const Act &act)
+{
+    if constexpr (Most > Least) {
+        if (number < Most)
+            return cuda_with_number<Least, Most - Step, Step>(number, act);
+    }
+    return act(std::integral_constant<int, Most>());
 }
 
 /* The shape of the fields of a launch. */

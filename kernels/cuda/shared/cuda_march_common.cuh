@@ -100,7 +100,6 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     const double overlap =
         static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
 
-    *form = cuda_form();
     form->tile_x = Form::UsefulX;
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
@@ -108,7 +107,6 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->coarsen = asked->wish->coarsen > 0
                         ? asked->wish->coarsen
                         : static_cast<int>(Form::chunk(planes, columns, form->resident_blocks));
-    form->stride = 1;
     form->steps = Form::FusedSteps;
     form->reach = Form::Radius;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));

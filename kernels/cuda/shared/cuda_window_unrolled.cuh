@@ -559,12 +559,9 @@ static inline void unrolled_describe(const struct cuda_question *asked, enum unr
     const struct shape *shape = asked->shape;
     const long long planes = static_cast<long long>(shape->planes);
 
-    *form = cuda_form();
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
     form->coarsen = Form::Samples;
-    form->stride = 1;
-    form->steps = 1;
     form->block = dim3(Form::Threads);
     form->grid = unrolled_grid<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis),
                                      unrolled_lines(shape, planes, axis));

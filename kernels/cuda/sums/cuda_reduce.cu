@@ -459,7 +459,6 @@ static struct cuda_form change_form(const struct cuda_reduction *reduction, cons
 
     form.coarsen = reduction->factor;
     form.stride = reduction->stride;
-    form.steps = 1;
     form.bytes_per_update = 2.0 * sizeof(T);
     form.operations_per_update = 3.0;
     return form;

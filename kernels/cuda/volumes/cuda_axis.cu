@@ -345,13 +345,12 @@ using axis_along_x = unrolled_form<T, Radius, 0, 2, 2, 4, along_x_blocks<T>(Radi
 template <typename T, int Radius> using axis_across = unrolled_form<T, 0, Radius, 8, 4, 8, 3>;
 
 /* Call act with the form for a window that reaches as far on both sides. */
-template <typename T, int Radius, typename Act> auto axis_choose(bool along_x, int radius, Act act)
+template <typename T, typename Act> auto axis_choose(bool along_x, int radius, Act act)
 {
-    if constexpr (Radius > 1) {
-        if (radius < Radius)
-            return axis_choose<T, Radius - 1>(along_x, radius, act);
-    }
-    return along_x ? act(axis_along_x<T, Radius>()) : act(axis_across<T, Radius>());
+    return cuda_with_number<1, WHOLE_RADIUS, 1>(radius, [=](auto chosen) {
+        constexpr int Radius = decltype(chosen)::value;
+        return along_x ? act(axis_along_x<T, Radius>()) : act(axis_across<T, Radius>());
+    });
 }
 
 /* ---- any other window ---- */
@@ -398,8 +397,6 @@ void axis_settle(const struct op *op, const struct shape *shape, struct range pl
     form->tile_x = BLOCK_THREADS * cuda_pack_of<T>::samples;
     form->tile_y = axis == AXIS_X ? BLOCK_ROWS : LINE_SAMPLES;
     form->coarsen = form->tile_y;
-    form->stride = 1;
-    form->steps = 1;
     form->block = dim3(BLOCK_THREADS);
     form->grid = dim3(cuda_blocks(cuda_ceil_divide(static_cast<long long>(shape->nx), form->tile_x)),
                       static_cast<unsigned>(pieces < 65535 ? pieces : 65535));
@@ -423,8 +420,8 @@ enum unrolled_axis whole_axis(const struct op *op, const struct shape *shape)
 template <typename T>
 bool whole_serves(enum axis axis, int radius, const struct shape *shape, enum unrolled_axis down)
 {
-    return axis_choose<T, WHOLE_RADIUS>(
-        axis == AXIS_X, radius, [&](auto chosen) { return unrolled_serves<decltype(chosen)>(shape, down); });
+    return axis_choose<T>(axis == AXIS_X, radius,
+                          [&](auto chosen) { return unrolled_serves<decltype(chosen)>(shape, down); });
 }
 
 /* How far the window of an op reaches on both sides if a form with unrolled taps serves it, else 0. */
@@ -449,7 +446,7 @@ template <typename T> void axis_settle_any(const struct cuda_question *asked, st
         axis_settle<T>(asked->op, asked->shape, all, form);
         return;
     }
-    axis_choose<T, WHOLE_RADIUS>(axis_of(asked->op) == AXIS_X, radius, [&](auto chosen) {
+    axis_choose<T>(axis_of(asked->op) == AXIS_X, radius, [&](auto chosen) {
         unrolled_describe<decltype(chosen)>(asked, whole_axis(asked->op, asked->shape), form);
     });
 }
@@ -460,7 +457,6 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
     if (axis_of(asked->op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
-    *form = cuda_form();
     axis_settle_any<T>(asked, form);
     if (form->shared_bytes > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
@@ -480,7 +476,7 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *job)
     const struct shape shape = cuda_shape_of(job);
     const int radius = whole_radius<T>(op, &shape);
     if (radius > 0)
-        return axis_choose<T, WHOLE_RADIUS>(axis == AXIS_X, radius, [&](auto chosen) {
+        return axis_choose<T>(axis == AXIS_X, radius, [&](auto chosen) {
             return unrolled_launch<decltype(chosen)>(job, whole_axis(op, &shape));
         });
     task.to = *static_cast<const cuda_view<T> *>(job->to);

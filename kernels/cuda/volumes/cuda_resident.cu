@@ -623,6 +623,7 @@ template <typename T> static bool resident_shape(const struct cuda_question *ask
     form->tile_z = planes.own;
     form->depth = cut.depth;
     form->reach = 1;
+    form->stride = 0;
     form->steps = asked->wish->steps > 0 ? std::min(asked->wish->steps, MOST_STEPS) : MOST_STEPS;
     form->grid = blocks_of(grid, cut);
     form->block = threads_of(grid, cut);
@@ -693,8 +694,7 @@ template <typename Form> static resident_job<typename Form::T> job_of(const stru
     job.steps = from->steps;
     job.hold = op->edge == EDGE_HOLD;
     job.outside = static_cast<const T *>(from->op->outside);
-    for (size_t k = 0; k < op->tap_count; k++)
-        job.weights[k] = static_cast<T>(op->taps[k].weight);
+    cuda_copy_weights(op, job.weights);
     job.signals = static_cast<unsigned *>(from->scratch);
     job.borders = reinterpret_cast<T *>(static_cast<char *>(from->scratch) + signal_bytes(from->limits));
     return job;

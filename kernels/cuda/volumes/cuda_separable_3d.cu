@@ -472,13 +472,10 @@ using form_for =
     separable_form<T, Radius, Radius <= 3 ? 5 : 4, Radius <= 3 || (Radius == 4 && sizeof(T) == 4) ? 16 : 12>;
 
 /* Call act with the form for windows that reach so far. */
-template <typename T, int Radius, typename Act> static auto choose_form(int radius, Act act)
+template <typename T, typename Act> static auto choose_form(int radius, Act act)
 {
-    if constexpr (Radius > 1) {
-        if (radius < Radius)
-            return choose_form<T, Radius - 1>(radius, act);
-    }
-    return act(form_for<T, Radius>());
+    return cuda_with_number<1, MOST_RADIUS, 1>(
+        radius, [=](auto chosen) { return act(form_for<T, decltype(chosen)::value>()); });
 }
 
 /* How far windows along x, the rows and the planes reach, all alike and without gaps; 0 otherwise. */
@@ -562,8 +559,6 @@ template <typename Form> static bool describe(const struct cuda_question *asked,
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
     form->coarsen = static_cast<int>(cover.chunk);
-    form->stride = 1;
-    form->steps = 1;
     form->block = dim3(Form::Threads);
     form->grid = grid;
     form->shared_bytes = Form::SharedBytes;
@@ -583,15 +578,7 @@ static bool separable_3d_shape(const struct cuda_question *asked, struct cuda_fo
         return cuda_refuse(asked->refusal,
                            "joined windows have no gaps and equal reach along three axes, up to %d samples",
                            MOST_RADIUS);
-    *form = cuda_form();
-    return choose_form<T, MOST_RADIUS>(radius,
-                                       [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
-}
-
-template <typename T, int Taps> static void copy_weights(const struct op *pass, T (&weights)[Taps])
-{
-    for (int k = 0; k < Taps; k++)
-        weights[k] = static_cast<T>(pass->taps[k].weight);
+    return choose_form<T>(radius, [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
 }
 
 template <typename Form> static cudaError_t launch(const struct cuda_job *from)
@@ -613,9 +600,9 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
     job.chunk = static_cast<int>(cover.chunk);
     job.chunks = static_cast<int>(cover.chunks());
     job.to_stride = job.to.plane_stride();
-    copy_weights(&op->passes[0], job.x);
-    copy_weights(&op->passes[1], job.row);
-    copy_weights(&op->passes[2], job.plane);
+    cuda_copy_weights(&op->passes[0], job.x);
+    cuda_copy_weights(&op->passes[1], job.row);
+    cuda_copy_weights(&op->passes[2], job.plane);
     const cudaError_t error = cuda_permit_shared(kernel, Form::SharedBytes);
     if (error != cudaSuccess)
         return error;
@@ -624,8 +611,8 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
 
 template <typename T> static cudaError_t separable_3d_launch(const struct cuda_job *job)
 {
-    return choose_form<T, MOST_RADIUS>(separable_radius(job->op->op),
-                                       [=](auto chosen) { return launch<decltype(chosen)>(job); });
+    return choose_form<T>(separable_radius(job->op->op),
+                          [=](auto chosen) { return launch<decltype(chosen)>(job); });
 }
 
 CUDA_RUNG(separable_3d, false, false, false);

@@ -453,8 +453,7 @@ template <typename Form> static inline cudaError_t tma_launch(const struct cuda_
     job.rule = tma_rule_of(op, Form::Radius);
     job.outside = static_cast<const typename Form::T *>(from->op->outside);
     job.hold = op->edge == EDGE_HOLD;
-    for (size_t k = 0; k < op->tap_count; k++)
-        job.weights[k] = static_cast<typename Form::T>(op->taps[k].weight);
+    cuda_copy_weights(op, job.weights);
     const struct cuda_boxed_field field =
         cuda_boxed(*static_cast<const cuda_view<typename Form::T> *>(from->from));
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
