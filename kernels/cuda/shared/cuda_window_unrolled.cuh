@@ -61,11 +61,13 @@ struct unrolled_form {
                                                                                : Blocks);
     }
 
-    /* Whether rows are of whole packs, and what lies outside in x is among the samples that a thread has
-       loaded. */
-    static bool folds(size_t nx)
+    /* What lies outside in x is among the samples that a thread has loaded, where rows are of whole packs, or
+       else is loaded sample by sample. Larger windows have no code for that: rows of whole packs would be
+       slower with it, and others are faster in strips. */
+    static constexpr bool Gathers = Across > 0 && Down > 0 && Across <= 2;
+    static bool serves_row(size_t nx)
     {
-        return nx % Pack == 0 && nx >= Loaded;
+        return Across == 0 || (nx >= Loaded && (Gathers || nx % Pack == 0));
     }
 };
 
@@ -161,6 +163,33 @@ template <typename Form> struct unrolled_tile {
         cuda_unpack(__ldg(reinterpret_cast<const typename cuda_pack_of<T>::vector *>(from)), pack);
     }
 
+    /* Whether rows end within a pack. */
+    CUDA_INLINE bool is_ragged() const
+    {
+        return Form::Gathers && job.nx % Pack != 0;
+    }
+
+    /* The samples of such a row, edge rule included: outside the grid, a column is shift + sign · column. */
+    CUDA_INLINE void gather(const T *own, T (&row)[Loaded]) const
+    {
+        const enum edge_rule rule = job.edge.rule;
+        const bool wraps = rule == EDGE_WRAP, reflects = rule == EDGE_REFLECT;
+        const int sign = wraps ? 1 : reflects || rule == EDGE_MIRROR ? -1 : 0;
+        const int before = wraps ? job.nx : reflects ? -1 : 0;
+        const int behind = wraps ? -job.nx : sign < 0 ? 2 * (job.nx - 1) - before : job.nx - 1;
+        const T constant = outside();
+        int first = x - Before;
+
+        cuda_launder(&first); /* or where they come from is kept in registers from row to row */
+#pragma unroll
+        for (int i = 0; i < Loaded; i++) {
+            const int column = first + i;
+            const bool is_before = column < 0, is_outside = is_before || column >= job.nx;
+            const int source = is_outside ? (is_before ? before : behind) + sign * column : column;
+            row[i] = is_outside && rule == EDGE_CONSTANT ? constant : own[source - x];
+        }
+    }
+
     /* A row, counted from the first one. */
     template <bool Edges> CUDA_INLINE void load(int number, T (&row)[Loaded]) const
     {
@@ -175,6 +204,12 @@ template <typename Form> struct unrolled_tile {
             number = from - begin + Down;
         }
         const T *const own = top + number * job.down;
+        if constexpr (Edges && Form::Gathers) {
+            if (is_ragged()) {
+                gather(own, row);
+                return;
+            }
+        }
 #pragma unroll
         for (int i = 0; i < Loaded; i += Pack) {
             const int column = Edges && Across > 0 ? loaded_column(x + i - Before) - x : i - Before;
@@ -235,8 +270,12 @@ template <typename Form> struct unrolled_tile {
 
     template <int Count> CUDA_INLINE void complete(T (&rows)[Count][Loaded]) const
     {
-        if (x < Before || x + Pack + Before > job.nx)
+        if constexpr (Form::Gathers) {
+            if ((x < Before || x + Pack + Before > job.nx) && !is_ragged())
+                fold<0>(rows);
+        } else if (x < Before || x + Pack + Before > job.nx) {
             fold<0>(rows);
+        }
     }
 
     /* ---- storing ---- */
@@ -540,7 +579,7 @@ static inline bool unrolled_serves(const struct shape *shape, enum unrolled_axis
 {
     const long long most = 65535, planes = static_cast<long long>(shape->planes);
 
-    return (Form::Across == 0 || Form::folds(shape->nx)) &&
+    return Form::serves_row(shape->nx) &&
            cuda_ceil_divide(unrolled_places(shape, planes, axis), Form::Rows) <= most &&
            unrolled_lines(shape, planes, axis) <= most;
 }
