@@ -246,6 +246,7 @@ struct form {
     const struct rung *rung;
     char reason[160]; /* why this rung and not another */
     unsigned steps;   /* the most that one advance takes */
+    bool most_first;  /* an advance of fewer takes longer than one of the most */
     unsigned reach;   /* planes to both sides that each of them reads, where that is more than the op's */
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;

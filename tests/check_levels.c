@@ -41,6 +41,7 @@ static void fill_stage(struct trial *trial, size_t index, enum edge_rule edge, u
     step->keeps = step->step.keeps = chance(state, 2) == 0;
     for (size_t i = 0; i < step->step.count; i++) {
         step->forms[i].steps = 1 + (unsigned)chance(state, 6);
+        step->forms[i].most_first = chance(state, 2) == 0;
         step->step.ops[i] = (struct op){
             .edge = edge, .plane = {-(int)(chance(state, 3) * chance(state, 2)), (int)chance(state, 4) / 2}};
     }
@@ -132,6 +133,32 @@ START_TEST(walks_stop_where_they_are_to)
 
     make_trial(&trial, EDGE_REFLECT, (uint64_t)_i);
     ck_assert_uint_eq(count_stops(&trial.levels), trial.levels.stop_count);
+}
+END_TEST
+
+/* ---- levels are few ---- */
+
+/* Nine steps by passes of at most four: alike, or the most first. */
+START_TEST(levels_are_alike_or_the_most)
+{
+    static const unsigned expected[2][3] = {{3, 3, 3}, {4, 4, 1}};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct levels_walk walk;
+        struct trial trial;
+        memset(&trial, 0, sizeof trial);
+        trial.levels =
+            (struct levels){.stages = trial.stages, .steps = trial.steps, .stage_count = 1, .planes = 1000};
+        trial.stages[0].steps = 9;
+        trial.steps[0].step.count = 1;
+        trial.steps[0].forms[0] = (struct form){.steps = 4, .most_first = i == 1};
+        levels_walk_start(&walk, &trial.levels, levels_begin(), levels_end(&trial.levels), 0);
+        for (size_t k = 0; k < 3; k++) {
+            ck_assert(levels_walk_next(&walk));
+            ck_assert_uint_eq(walk.level.steps, expected[i][k]);
+        }
+        ck_assert(!levels_walk_next(&walk));
+    }
 }
 END_TEST
 
@@ -386,6 +413,7 @@ int main(void)
 {
     TCase *levels = tcase_create("levels");
 
+    tcase_add_test(levels, levels_are_alike_or_the_most);
     tcase_add_loop_test(levels, surveys_are_walks, 0, TRIALS);
     tcase_add_loop_test(levels, walks_stop_where_they_are_to, 0, TRIALS);
     tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);

@@ -301,6 +301,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
         !cuda_device_describe_launch(device, &settled.form, form, fault))
         return false;
     form->rung = settled.entry->name;
+    form->most_first = settled.form.most_first;
     form->tiles = settled.entry->rung->tiles;
     if (form->tiles)
         offer_tiles(form);

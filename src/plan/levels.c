@@ -111,13 +111,16 @@ static uint64_t steps_left(const struct levels *levels, struct levels_mark at, s
     return last - at.step;
 }
 
-/* Steps that the next level takes, so that the levels up to the end are few and alike. */
+/* Steps that the next level takes, so that the levels up to the end are few and alike; or few, and as many of
+   them as may be of the most steps. */
 static unsigned steps_together(const struct levels_walk *walk)
 {
     uint64_t left = steps_left(walk->levels, walk->at, walk->end);
     uint64_t most = most_together(walk->levels, walk->at.stage);
     uint64_t count = left / most + (left % most > 0);
 
+    if (walk->levels->steps[walk->at.stage].forms[0].most_first)
+        return (unsigned)(left < most ? left : most);
     return (unsigned)(left / count + (left % count > 0));
 }
 

@@ -64,6 +64,7 @@ struct cuda_form {
     int tile_x, tile_y, tile_z; /* samples of a block's tile; 0 where it has none */
     int coarsen, stride = 1;
     int steps = 1;   /* the most steps one launch takes */
+    bool most_first; /* as in struct form */
     int reach; /* planes to each side of its own that a step reads, wanted by a tap or not; 0: as far as the
                   taps */
     dim3 grid, block;
