@@ -8,8 +8,8 @@
 
 int main(void)
 {
-    TCase *const cases[] = {filters_case(),     fluxes_case(), forms_case(),  windows_case(),
-                            conversions_case(), sums_case(),   service_case()};
+    TCase *const cases[] = {filters_case(), fluxes_case(),      forms_case(), windows_case(),
+                            volumes_case(), conversions_case(), sums_case(),  service_case()};
     int status;
 
     way_count = ways_open();

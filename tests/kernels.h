@@ -10,6 +10,7 @@ TCase *forms_case(void);
 TCase *conversions_case(void);
 TCase *sums_case(void);
 TCase *windows_case(void);
+TCase *volumes_case(void);
 TCase *service_case(void);
 
 #endif

@@ -432,9 +432,9 @@ static struct form form_taken(const struct way *way, const char *stage, const st
     return form;
 }
 
-/* What a GPU that has boxes takes for a volume by itself. It takes the registers if they hold the volume, and
-   a tile for many taps that no walk serves. Otherwise it takes several steps a pass, unless the grid is so
-   small that much of their work would be wasted. */
+/* What a GPU that has boxes takes for a volume by itself. It takes the registers if they hold the volume,
+   and several steps a pass, unless the grid is so small that much of their work would be wasted, or the taps
+   are not a star or a box. */
 START_TEST(a_gpu_takes_what_was_measured_as_fastest)
 {
     static const struct {
@@ -446,7 +446,12 @@ START_TEST(a_gpu_takes_what_was_measured_as_fastest)
                  {"-f star:4 -s 10", 256, 256, 64, "plane"},
                  {"-f star:4 -s 10", 1024, 64, 512, "fused"},
                  {"-f heat --flux pm1 --scale 1 -s 10", 64, 40, 30, "plane"},
-                 {"-f star:8", 200, 150, 100, "tile"}};
+                 {"-f star:8", 200, 150, 100, "plane"},
+                 {"-f gradient", 200, 150, 100, "plane"},
+                 {"-f matrix:1,2,3,2,1", 200, 150, 100, "passes"},
+                 {"-f matrix:1,2,3;3,2,1;4,5,6", 200, 150, 100, "strip"},
+                 {"-f matrix:1,2,3;3,0,1;4,5,6", 201, 150, 100, "plane"},
+                 {"-f sobel:x -s 3", 200, 150, 100, "plane"}};
 
     for (const struct way *way = ways; way < ways + way_count; way++) {
         if (way->rung != NULL || strcmp(way->backend->name, "cuda") != 0)

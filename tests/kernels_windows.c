@@ -1,4 +1,5 @@
-/* Windows without gaps, square ones of pictures and those along one axis: GPUs have kernels for each size. */
+/* Windows: square ones of pictures, those along one axis, and those of volumes, for which GPUs have kernels
+ * of their own. */
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
@@ -85,6 +86,71 @@ START_TEST(square_windows)
         trial.grid.channels = 1 + (unsigned)i % 3;
         snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
         check_size(&trial, "strip");
+    }
+}
+END_TEST
+
+/* ---- windows of volumes ---- */
+
+/* Less than a pack, rows of whole packs and of one column more; less than a tile, several, and more planes
+   than one walk has. */
+static const size_t volume_extents[][3] = {
+    {1, 1, 1},    {2, 1, 3},    {13, 17, 5}, {31, 13, 33}, {33, 31, 17}, {129, 9, 4}, {4, 33, 13},
+    {131, 35, 3}, {128, 5, 70}, {17, 2, 31}, {260, 14, 3}, {3, 129, 2},  {34, 5, 133}};
+
+static const char *const volume_windows[] = {
+    "gradient",
+    "gradient --spacing 1,2.5,0.7",
+    "sobel:x",
+    "sobel:y -s 2",
+    "prewitt:z",
+    "twentyseven:.1,.2,.3,.4,.5,.6,.7,.8,.9,1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9,2,2.1,2.2,2.3,2.4,2.5,2.6,"
+    "2.7",
+    "star:6",
+    "star:8 -s 2",
+    "matrix:1,2,3,4,5;5,4,3,2,1;-1,2,-3,4,-5;7,6,5,4,3;1,9,8,7,2/16",
+    "matrix:1,2,0,-7,0.1",
+    "taps:five.taps",
+    "taps:gaps.taps",
+    "taps:corners.taps",
+};
+
+/* All taps of a cube, of which no two are alike, or those of them whose numbers leave no rest. */
+static void write_cube(const char *name, int radius, int rest)
+{
+    const int side = 2 * radius + 1;
+    FILE *file = fopen(name, "w");
+
+    ck_assert_ptr_nonnull(file);
+    for (int k = 0; k < side * side * side; k++) {
+        if (k % rest == 0)
+            fprintf(file, "%d %d %d %.17g\n", k % side - radius, k / side % side - radius,
+                    k / side / side - radius, (k % 7 - 3.25) / (side + k));
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(windows_of_volumes)
+{
+    static const enum fill fills[] = {FILL_RANDOM, FILL_SPECIAL, FILL_FLAT};
+    char options[250];
+
+    write_cube("five.taps", 2, 1);
+    write_cube("gaps.taps", 2, 3);
+    write_cube("corners.taps", 2, 124);
+    for (size_t i = 0; i < EDGE_RULES * LENGTH(volume_extents); i++) {
+        const size_t number = i / EDGE_RULES + (size_t)_i;
+        const size_t *extents = volume_extents[number % LENGTH(volume_extents)];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(3, extents[0], extents[1], extents[2]),
+                              .work = (i + number) % 3 == 0 ? WORK_F64 : WORK_F32,
+                              .fill = fills[(i + number / 2) % LENGTH(fills)],
+                              .rung = "plane"};
+        trial.grid.channels = 1 + (unsigned)number % 2;
+        snprintf(options, sizeof options, "-f %s -e %s", volume_windows[_i], edge_option(i % EDGE_RULES));
+        trial_check(&trial, true);
+        trial.rung = "strip";
+        trial_check(&trial, true);
     }
 }
 END_TEST
@@ -252,5 +318,13 @@ TCase *windows_case(void)
     tcase_add_test(tests, volumes_are_joined);
     tcase_add_loop_test(tests, windows_along_an_axis, 1, UNROLLED_RADIUS + 2);
     tcase_add_loop_test(tests, square_windows, 1, 17);
+    return tests;
+}
+
+TCase *volumes_case(void)
+{
+    TCase *tests = tcase_create("volumes");
+
+    tcase_add_loop_test(tests, windows_of_volumes, 0, (int)LENGTH(volume_windows));
     return tests;
 }

@@ -12,7 +12,7 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_ti
     RUNG(MARCH, "march", "a walk along the planes, those in reach in shared memory")                         \
     RUNG(REGISTER, "register", "a walk along the planes, each thread's column in registers")                 \
     RUNG(PLANE, "plane", "one step of a volume, streamed along the planes")                                  \
-    RUNG(STRIP, "strip", "one step of a picture, the window's sums in registers")                            \
+    RUNG(STRIP, "strip", "one step of a picture or of a volume's planes, the sums in registers")             \
     RUNG(PASSES, "passes", "taps of one axis")                                                               \
     RUNG(FUSED, "fused", "several steps a pass over memory")                                                 \
     RUNG(RESIDENT, "resident", "hundreds of steps of a small volume, in registers")
@@ -28,6 +28,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PASSES], &cuda_rung_separable_3d, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_faces, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_faces, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_VOLUMES, CUDA_CHAINS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ONE_STEP},

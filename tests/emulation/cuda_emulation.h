@@ -647,6 +647,10 @@ template <int Pending> void cuda_await_copies()
     emulation::await_copies(Pending);
 }
 
+inline void cuda_prefetch(const void *)
+{
+}
+
 inline void cuda_keep_branch()
 {
 }

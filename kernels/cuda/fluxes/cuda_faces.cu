@@ -98,16 +98,6 @@ template <typename T> static T faces_limit(T inverse_scale)
     return std::min(by_scale, std::numeric_limits<T>::max() / 4);
 }
 
-/* So many bytes further. */
-template <typename T> CUDA_INLINE const T *faces_further(const T *base, unsigned bytes)
-{
-    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(base) + bytes);
-}
-template <typename T> CUDA_INLINE T *faces_further(T *base, unsigned bytes)
-{
-    return reinterpret_cast<T *>(reinterpret_cast<char *>(base) + bytes);
-}
-
 template <typename Form> struct faces_job {
     using T = typename Form::T;
 
@@ -268,7 +258,7 @@ template <typename Form> struct faces_walk {
     template <typename Sample> CUDA_INLINE Sample *here(Sample *plane, int l) const
     {
         if constexpr (Volume)
-            return faces_further(plane, at[l]);
+            return cuda_further(plane, at[l]);
         else
             return plane + x;
     }

@@ -306,13 +306,13 @@ __global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
     }
 }
 
-/* The smallest square around the centre that holds all taps. */
+/* The smallest square around the centre that holds all taps, which lie in a picture, or in planes. */
 int side_of(const struct op *op)
 {
     int radius = 1;
 
-    radius = cuda_larger(radius, cuda_larger(-op->x.low, op->x.high));
-    radius = cuda_larger(radius, cuda_larger(-op->plane.low, op->plane.high));
+    for (const struct reach &reach : {op->x, op->row, op->plane})
+        radius = cuda_larger(radius, cuda_larger(-reach.low, reach.high));
     return 2 * radius + 1;
 }
 
@@ -472,28 +472,42 @@ template <typename T> size_t strip_shared_bytes(const struct op *op)
            static_cast<size_t>(weights) * sizeof(T);
 }
 
+/* A picture's rows are its planes. */
+enum unrolled_axis axis_of(const struct shape *shape)
+{
+    return shape->rows == 1 ? UNROLLED_PLANES : UNROLLED_ROWS;
+}
+
 /* Settle the form in memory order, if there is one; its tiles are not to choose. */
 template <typename T> bool whole_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
+    const enum unrolled_axis axis = axis_of(asked->shape);
     bool serves = false;
 
     whole_with_form<T>(asked->op, [&](auto chosen) {
-        serves = unrolled_serves<decltype(chosen)>(asked->shape, UNROLLED_PLANES);
+        serves = unrolled_serves<decltype(chosen)>(asked->shape, axis);
         if (serves)
-            unrolled_describe<decltype(chosen)>(asked, UNROLLED_PLANES, form);
+            unrolled_describe<decltype(chosen)>(asked, axis, form);
     });
     return serves;
 }
 
 template <typename T> bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (!cuda_is_picture(asked->op, asked->shape))
-        return cuda_refuse(asked->refusal, "the grid has three axes");
+    const bool is_picture = cuda_is_picture(asked->op, asked->shape);
+
+    if (!is_picture && (asked->shape->rows == 1 || cuda_span(asked->op->plane) > 0))
+        return cuda_refuse(asked->refusal, "taps leave the plane");
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in strips");
-
-    if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form))
+    if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
+        form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */
         return true;
+    }
+    if (!is_picture)
+        return cuda_refuse(asked->refusal,
+                           "in volumes only windows without gaps, up to %dx%d, of rows of whole packs",
+                           whole_side<T>(), whole_side<T>());
     const strip_kernel_entry entry = entry_of<T>(asked->op);
     if (entry.side == 0)
         return cuda_refuse(asked->refusal,
@@ -529,12 +543,14 @@ bool is_whole(const struct cuda_form *form)
 
 template <typename T> cudaError_t strip_launch(const struct cuda_job *job)
 {
+    const struct shape shape = cuda_shape_of(job);
+    const enum unrolled_axis axis = axis_of(&shape);
     cudaError_t error = cudaSuccess;
 
     if (!is_whole(job->form))
         return entry_of<T>(job->op->op).launch(job);
     whole_with_form<T>(job->op->op,
-                       [&](auto chosen) { error = unrolled_launch<decltype(chosen)>(job, UNROLLED_PLANES); });
+                       [&](auto chosen) { error = unrolled_launch<decltype(chosen)>(job, axis); });
     return error;
 }
 

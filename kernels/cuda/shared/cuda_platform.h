@@ -115,6 +115,12 @@ template <int Pending> static __device__ __forceinline__ void cuda_await_copies(
 #endif
 }
 
+/* Let L2 fetch what lies around an address. */
+static __device__ __forceinline__ void cuda_prefetch(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
+
 /* Let the compiler keep a branch around what follows, where it would take the branch's both ways and select:
    for what is seldom, and the same for a whole warp. */
 static __device__ __forceinline__ void cuda_keep_branch()

@@ -51,6 +51,28 @@ template <int Count, typename T> CUDA_INLINE void cuda_load_packs(const T *from,
         cuda_unpack(*reinterpret_cast<const vector *>(from + i), samples + i);
 }
 
+/* Count samples, as many as are aligned together, or more of whole packs. */
+template <int Count, typename T> CUDA_INLINE void cuda_load_aligned(const T *from, T *samples)
+{
+    if constexpr (Count == 1) {
+        samples[0] = *from;
+    } else if constexpr (Count * sizeof(T) == 8) {
+        const float2 pair = *reinterpret_cast<const float2 *>(from);
+        samples[0] = pair.x;
+        samples[1] = pair.y;
+    } else {
+        cuda_load_packs<Count>(from, samples);
+    }
+}
+
+/* So many bytes further. */
+template <typename T> CUDA_INLINE T *cuda_further(T *base, unsigned bytes)
+{
+    typedef typename std::conditional<std::is_const<T>::value, const char, char>::type byte;
+
+    return reinterpret_cast<T *>(reinterpret_cast<byte *>(base) + bytes);
+}
+
 /* The same, to such memory. */
 template <typename T, int Count> CUDA_INLINE void cuda_put(T *to, const T (&samples)[Count])
 {

@@ -1,80 +1,128 @@
-/* Rung `plane`: the walk for any device and edge rule; cuda_plane_tma.cu has a faster one for devices that
+/* Rung `plane`: windows of up to 5×5×5 taps, with or without gaps, stars up to radius 4, and gradients, one
+ * step, for any device and edge rule. cuda_plane_tma.cu has a faster walk for small stars and devices that
  * fetch boxes.
  *
- * Known as: 2.5D blocking, one step at the speed of a copy; multistage pipeline by cp.async.
- * Idea: a block streams along the planes, and its tile begins and ends with the lines of the memory.
- * Adds: planes ahead by asynchronous copies, 16 bytes an access; x neighbours by warp shuffle; open sums
- *   instead of a window of planes; edge rules in what is fetched, so that no tile is slower than another.
- * Costs: a row above and below a tile, and a sector on either side, are read again, from L2.
+ * Known as: 2.5D blocking in registers; direct 3D convolution, register-tiled; partial sums in flight.
+ * Idea: a plane that comes gives all its taps at once, to every sum that is open.
+ * Adds: samples go from memory to registers, and no warp waits for another; the next plane comes while one is
+ *   chained; gaps are passed over by branches that a whole warp takes.
+ * Costs: registers, an open sum for each plane in reach; rows beside a thread's own are read again, from the
+ *   first-level cache.
  * Traffic per sample: 2 words through memory.
- * Wins when: one step of a small stencil is all that is asked for.
+ * Wins when: one step is all that is asked for.
  *
- * A warp's part of the tile is 32 lanes × one pack of 16 bytes wide, so that rows begin and end with lines of
- * the memory, and Rows high; the tile is Across warps wide. Planes of it, and what lies in reach around it,
- * arrive in a ring of shared memory. x neighbours come by shuffles, those of a warp's outermost lanes and y
- * neighbours from the ring. One barrier a plane keeps the warps together: warps that drift apart would have
- * the rows that they share fetched from memory twice.
+ * A thread owns a pack of columns in some rows, and walks along the planes. Of each plane it loads the rows
+ * in reach of its own, and the columns beside them. That plane is the last of the 2r + 1 that the oldest open
+ * sum waits for, the middle one of another, and the first of the youngest. This is raster order. So a sample
+ * has one sum for each plane that is still to come, and a plane is forgotten when it has been chained.
  *
- * A plane that arrives gives its taps to every sum that it belongs to, which is raster order: it closes the
- * oldest, and opens one. What lies outside the grid is put into the ring as the edge rule has it, and the
- * walk knows of no edge but that a sample under `hold` is taken from the ring instead. */
+ * The walk knows of no edge, but that held samples stay. Planes outside the grid are loaded from where the
+ * edge rule finds them, and so are rows and columns, which a table in shared memory has for the tile. Only
+ * packs at the sides of the grid take their columns one by one. A warp is 32 packs wide; where what is left
+ * of a row is less, its lanes stand in several groups below each other.
+ *
+ * A tap of weight 0 does not exist, since it would spread a NaN. Rows of a window that have no taps are
+ * passed over together, and other gaps one by one: a branch costs two instructions, and a tap 8 to 12
+ * multiply-adds. */
+#include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "cuda_plane.cuh"
 
-/* The code that a form is for: any; for compute capabilities before 8.0, where what is copied passes through
- * registers; from there on. */
-enum plane_code { PLANE_ANY_CODE, PLANE_SYNCHRONOUS_CODE, PLANE_ASYNCHRONOUS_CODE };
+/* How the next plane comes while one is chained: into registers, or from memory into L2, which takes none. */
+enum plane_ahead { PLANE_IN_REGISTERS, PLANE_IN_L2 };
 
-static __host__ __device__ constexpr bool plane_is_asynchronous(int code)
-{
-    return code >= 80;
-}
-
-/* Blocks that walk further drift apart, and miss in L2 what they share; a box shares most. */
-static constexpr int plane_most_planes(enum step_taps taps)
-{
-    return taps == STEP_BOX ? 16 : 32;
-}
-
-/* What the compiler must know of a walk. */
-template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
-          int Stages_, enum plane_code Code_ = PLANE_ANY_CODE>
+/* What the compiler must know of a walk. Rows: that a thread owns. Blocks: that a multiprocessor should hold.
+ */
+template <typename Type, step_taps Taps_, int Radius_, bool Gradient_, int Rows_, int Warps_, int Blocks_,
+          plane_ahead Ahead_, int Planes_>
 struct plane_form : step_taps_of<Taps_, Radius_> {
     using T = Type;
     using base = step_taps_of<Taps_, Radius_>;
     using base::Taps, base::Radius;
-    static constexpr enum plane_code Code = Code_;
-    static constexpr int Rows = Rows_, Blocks = Blocks_, Stages = Stages_;
-    static constexpr int Across = Across_, Down = Down_; /* warps of a block */
-    static constexpr int Threads = CUDA_WARP * Across * Down;
+    static constexpr bool Gradient = Gradient_;
+    static constexpr plane_ahead Ahead = Ahead_;
+    static constexpr int Rows = Rows_, Warps = Warps_, Blocks = Blocks_;
+    static constexpr int MostPlanes = Planes_; /* of a walk: longer ones drift apart */
+    static constexpr int Threads = CUDA_WARP * Warps;
     static constexpr int Pack = cuda_pack_of<T>::samples;
-    static constexpr int Width = CUDA_WARP * Pack * Across;
-    static constexpr int Height = Down * Rows;
-    static constexpr int UsefulX = Width, UsefulRows = Height;
-    static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
-    static constexpr int Pitch = Width + 2 * Pack;   /* of a row in the ring */
-    static constexpr int StageSamples = (Height + 2 * Radius) * Pitch;
-    static constexpr int Ahead = Stages - Radius; /* planes under way: the ring keeps Radius for `hold` */
-    static constexpr size_t SharedBytes = sizeof(T) * Stages * StageSamples;
+    static constexpr int Width = CUDA_WARP * Pack;
+    static constexpr int Open = Gradient ? 3 : 2 * Radius;          /* values that a sample keeps */
+    static constexpr bool Dense = Taps == STEP_SOME && Radius == 2; /* windows without gaps go another way */
 
-    static_assert(Radius <= Pack && Ahead > 0 && (Taps == STEP_STAR || Radius == 1),
-                  "the window holds the taps");
+    /* Lines that are loaded of a plane; those with the columns beside them; and how many, the last ones, are
+       loaded when others have been chained, for want of registers. */
+    static constexpr int Lines = Rows + 2 * Radius;
+    static constexpr int FirstWide = Taps == STEP_STAR ? Radius : 0;
+    static constexpr int WideLines = Lines - 2 * FirstWide;
+    static constexpr int Late = Taps == STEP_STAR && Radius == 4 ? Radius : 0;
+    static constexpr int Side = Radius == 3 ? 4 : Radius; /* columns on either side */
 
-    static __host__ __device__ constexpr bool serves(int code)
+    static constexpr int Columns = Side + Width + Side;                      /* in reach of a tile */
+    static constexpr int TableLines = CUDA_WARP * Warps * Rows + 2 * Radius; /* of the narrowest tile */
+
+    static_assert(Lines <= CUDA_WARP, "a bit for each");
+
+    /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
+    static __host__ __device__ constexpr int residents(int code)
     {
-        return Code == PLANE_ANY_CODE || (Code == PLANE_ASYNCHRONOUS_CODE) == plane_is_asynchronous(code);
+        const int fewer = code >= 100 ? Blocks / 2 : code >= 90 ? 0 : 1;
+
+        return cuda_residents(code, Threads, Blocks - fewer);
     }
-    /* All rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk reads besides count
-       half, being in L2 more often than not. */
-    static inline long long chunk(long long planes, long long columns, long long residents)
+};
+
+/* Tiles as wide as a warp, and those of the last columns, whose lanes stand in several groups below each
+ * other: few lanes have columns that do not exist. Lanes that are not side by side load slowly, so these
+ * tiles begin before all others of a launch. */
+struct plane_tiles {
+    unsigned across;       /* side by side, as wide as a warp */
+    unsigned wide, narrow; /* of a plane: as wide as a warp, and those of the last columns */
+    unsigned narrow_lanes; /* side by side in these */
+    unsigned all_narrow;   /* of the launch */
+
+    unsigned count() const
     {
-        return cuda_march_chunk(planes, plane_most_planes(Taps), [=](long long length, long long chunks) {
-            return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Radius));
-        });
+        return wide + narrow;
     }
-    /* A row of the window has neighbours beside it that count. */
-    static __host__ __device__ constexpr bool widens(int row)
+};
+
+/* Those of a plane, where a warp computes Form::Rows below each other, and a block Form::Warps times as many.
+ */
+template <typename Form> static inline struct plane_tiles plane_tile(long long nx, long long rows)
+{
+    const long long height = Form::Warps * Form::Rows, rest = nx % Form::Width;
+    struct plane_tiles tiles = {static_cast<unsigned>(nx / Form::Width), 0, 0, CUDA_WARP, 0};
+
+    while (tiles.narrow_lanes > 1 && tiles.narrow_lanes / 2 * Form::Pack > rest)
+        tiles.narrow_lanes /= 2;
+    tiles.wide = tiles.across * static_cast<unsigned>(cuda_ceil_divide(rows, height));
+    if (rest > 0)
+        tiles.narrow =
+            static_cast<unsigned>(cuda_ceil_divide(rows, height * (CUDA_WARP / tiles.narrow_lanes)));
+    return tiles;
+}
+
+/* Where a thread finds its part of a tile: blocks that follow each other stand side by side. */
+struct plane_place {
+    int column;          /* of tiles */
+    int lane, row;       /* in the tile's columns; and of all groups of lanes below each other */
+    int first_row, rows; /* groups of the tile */
+    unsigned rest;       /* of the number: of channel and chunk */
+
+    CUDA_INLINE plane_place(const struct plane_tiles &tiles, unsigned number, int warps)
     {
-        return Taps != STEP_STAR || (row >= Radius && row < Radius + Rows);
+        const bool is_narrow = number < tiles.all_narrow;
+        const unsigned tile_number = is_narrow ? number : number - tiles.all_narrow;
+        const unsigned count = is_narrow ? tiles.narrow : tiles.wide, tile = tile_number % count;
+        const unsigned across = is_narrow ? tiles.narrow_lanes : CUDA_WARP;
+        const unsigned tile_row = is_narrow ? tile : tile / tiles.across;
+        const unsigned in_warp = threadIdx.x % CUDA_WARP;
+
+        column = static_cast<int>(is_narrow ? tiles.across : tile % tiles.across);
+        lane = static_cast<int>(in_warp % across);
+        rows = warps * static_cast<int>(CUDA_WARP / across);
+        first_row = static_cast<int>(tile_row) * rows;
+        row = first_row + static_cast<int>((threadIdx.x - in_warp) / across + in_warp / across);
+        rest = tile_number / count;
     }
 };
 
@@ -82,217 +130,222 @@ template <typename Form> struct plane_job {
     using T = typename Form::T;
 
     cuda_view<T> from, to;
-    T weights[Form::TapCount]; /* in raster order */
-    unsigned present;          /* STEP_SOME: a bit a tap */
+    T weights[Form::TapCount]; /* in raster order; 0 where there is no tap */
+    unsigned rows;             /* of the window that have taps, a bit each */
+    bool dense;                /* there are no gaps */
     enum edge_rule rule;
     struct reach x, row, plane; /* for hold */
     const T *outside;
-    long long first, end; /* planes to compute */
-    long long chunk;      /* planes a block computes */
-    int tiles_x, tiles_rows;
+    int first, end; /* planes to compute */
+    int chunk;      /* planes that a warp computes */
+    struct plane_tiles tiles;
+};
+
+/* Of a tile, in shared memory, where a thread looks them up anew for each plane. */
+template <typename Form> struct plane_tables {
+    typename Form::T outside;         /* under a constant edge */
+    int columns[Form::Columns];       /* where those in reach are found; 0 where they are nowhere */
+    unsigned lines[Form::TableLines]; /* bytes from the beginning of a plane to each */
 };
 
 template <typename Form> struct plane_walk {
     using T = typename Form::T;
-    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Window = Form::Window;
+    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Lines = Form::Lines;
+    static constexpr int Side = Form::Side, FirstWide = Form::FirstWide, WideLines = Form::WideLines;
     using part = T[Rows][Pack];
-    using window = T[Window][Pack + 2 * Radius];
+
+    /* What comes of a plane. */
+    struct arrival {
+        T lines[Lines][Pack];
+        T left[WideLines][Side], right[WideLines][Side];
+    };
 
     const plane_job<Form> &job;
-    T *const ring;
-    const int lane, across, down; /* the place in the block */
+    plane_tables<Form> &tables;
+    int table_column, table_line; /* the first in reach, of this lane */
     int channel;
-    int x, row; /* of this lane's first sample */
-    long long begin, end;
-    T outside;
-    bool ragged, clipped;  /* columns, rows in reach of the tile lie outside the grid */
-    int ghost_to;          /* in a stage, or −1 */
-    long long ghost_from;  /* in a plane, or −1 for a constant */
-    part sums[2 * Radius]; /* the open ones, the oldest first */
+    int x, row; /* of this lane's first sample; rows that are not of the grid are not stored */
+    int begin, end;
+    bool whole, left_inside, right_inside; /* the pack, and what lies beside it, are of the grid */
+    unsigned outside_lines;                /* a bit a line that is nowhere in the grid */
+    part open[Form::Open];                 /* sums, the oldest first; of a gradient what `slope` says */
 
-    CUDA_INLINE plane_walk(const plane_job<Form> &job_, T *shared)
-        : job(job_), ring(shared), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
-          across(static_cast<int>(threadIdx.x) / CUDA_WARP % Form::Across),
-          down(static_cast<int>(threadIdx.x) / CUDA_WARP / Form::Across), sums()
+    /* ---- the place ---- */
+
+    CUDA_INLINE plane_walk(const plane_job<Form> &job_, plane_tables<Form> *tables_)
+        : job(job_), tables(*tables_), open()
     {
-        cuda_march_number number;
-        const int tile_x = number.of(job.tiles_x) * Form::Width;
-        const int tile_row = number.of(job.tiles_rows) * Form::Height;
+        const plane_place place(job.tiles, blockIdx.x, Form::Warps);
+        const int tile_x = place.column * Form::Width;
 
-        channel = number.of(job.from.channels);
-        begin = job.first + number.rest * job.chunk;
-        end = cuda_march_end(job, begin);
-        outside = job.outside == NULL ? T(0) : job.outside[channel];
-        x = tile_x + column() - Pack;
-        row = tile_row + down * Rows;
-        ragged = tile_x < Radius || tile_x + Form::Width + Pack > job.from.nx;
-        clipped = tile_row < Radius || tile_row + Form::Height + Radius > job.from.rows;
-        place_ghost(tile_x);
+        x = min(tile_x + place.lane * Pack, (job.from.nx - 1) / Pack * Pack);
+        row = place.row * Rows;
+        whole = x + Pack <= job.from.nx;
+        left_inside = x >= Side;
+        right_inside = x + Pack + Side <= job.from.nx;
+        place_chunk(place.rest);
+        fill_tables(tile_x, place.first_row * Rows, place.rows * Rows + 2 * Radius);
+        outside_lines = 0;
+#pragma unroll
+        for (int l = 0; l < Lines; l++)
+            outside_lines |= (line_source(row + l - Radius) < 0 ? 1u : 0u) << l;
+        if (tile_x + place.lane * Pack >= job.from.nx)
+            row = job.from.rows;
     }
 
-    /* Columns beside the grid stand in the ring, too. There are so few that each lane of the tile's first
-       warps sees to one at most. */
-    CUDA_INLINE void place_ghost(int tile_x)
+    /* Which column and line stand in the place of those in reach of the tile. */
+    CUDA_INLINE void fill_tables(int tile_x, int tile_row, int lines)
     {
-        const int first = down == 0 ? 0 : Radius, end_place = down == Form::Down - 1 ? Window : Radius + Rows;
-        const int place = first + lane / (2 * Radius), number = lane % (2 * Radius);
-        const int ghost_row = row - Radius + place;
-        const int ghost_x = number < Radius ? number - Radius : job.from.nx + number - Radius;
-        const int in_tile = ghost_x - tile_x;
+        const int nx = job.from.nx;
 
-        static_assert(2 * Radius * Window <= CUDA_WARP, "a lane for each");
-        ghost_to = -1;
-        ghost_from = -1;
-        if (across != 0 || place >= end_place || in_tile < -Radius || in_tile >= Form::Width + Radius ||
-            ghost_row >= job.from.rows + Radius)
-            return;
-        ghost_to = line(place) + Pack + in_tile;
-        const int source_row = cuda_near_index(job.rule, ghost_row, job.from.rows);
-        const int source_x = cuda_near_index(job.rule, ghost_x, job.from.nx);
-        if (source_row >= 0 && source_x >= 0)
-            ghost_from = source_row * job.from.pitch + source_x;
+        for (int i = static_cast<int>(threadIdx.x); i < Form::Columns; i += Form::Threads)
+            tables.columns[i] = max(cuda_near_index(job.rule, min(tile_x + i - Side, nx - 1 + Side), nx), 0);
+        for (int i = static_cast<int>(threadIdx.x); i < lines; i += Form::Threads)
+            tables.lines[i] = static_cast<unsigned>(max(line_source(tile_row + i - Radius), 0)) *
+                              static_cast<unsigned>(job.from.pitch * static_cast<long long>(sizeof(T)));
+        if (threadIdx.x == 0)
+            tables.outside = job.outside == NULL ? T(0) : job.outside[channel];
+        __syncthreads();
+        table_column = x - tile_x;
+        table_line = row - tile_row;
+    }
+
+    CUDA_INLINE int line_source(int line) const
+    {
+        return cuda_near_index(job.rule, min(line, job.from.rows - 1 + Radius), job.from.rows);
+    }
+
+    CUDA_INLINE void place_chunk(unsigned rest)
+    {
+        const unsigned channels = static_cast<unsigned>(job.from.channels);
+
+        channel = static_cast<int>(rest % channels);
+        begin = min(job.first + static_cast<int>(rest / channels) * job.chunk, job.end);
+        end = min(begin + job.chunk, job.end);
     }
 
     /* ---- arrival ---- */
 
-    /* Where this lane's pack begins in a row of the ring, and where in a stage the row at a place of its
-       warp's window. */
-    CUDA_INLINE int column() const
+    /* Where this lane's pack of a line stands. */
+    template <typename Sample> CUDA_INLINE Sample *line(Sample *plane, int l) const
     {
-        return Pack + (across * CUDA_WARP + lane) * Pack;
-    }
-    CUDA_INLINE int line(int place) const
-    {
-        return (down * Rows + place) * Form::Pitch;
+        return cuda_further(plane, tables.lines[table_line + l]) + x;
     }
 
-    CUDA_INLINE void fill_pack(T *to) const
+    /* Columns from `shift` on, counted from the lane's pack, of some lines. */
+    template <int First, int End, int Count>
+    CUDA_INLINE void load_columns(T (*to)[Count], const T *plane, bool inside, int shift) const
     {
+        if (inside) {
 #pragma unroll
-        for (int j = 0; j < Pack; j++)
-            to[j] = outside;
-    }
-
-    /* What the grid has of columns [at, at + Pack) of a row. */
-    CUDA_INLINE void fetch_pack(T *to, const T *from, int at) const
-    {
-        if (!ragged || (at >= 0 && at + Pack <= job.from.nx)) {
-            cuda_copy_row_async(to, from + at);
+            for (int l = 0; l < End - First; l++)
+                cuda_load_aligned<Count>(line(plane, First + l) + shift, to[l]);
             return;
         }
 #pragma unroll
-        for (int j = 0; j < Pack - 1; j++) {
-            if (at >= 0 && at + j < job.from.nx)
-                cuda_copy_async<sizeof(T)>(to + j, from + at + j);
-        }
-    }
-
-    /* The sample beside the grid that this lane has to send for. */
-    CUDA_INLINE void fetch_ghost(T *stage, const T *plane) const
-    {
-        if (ghost_to < 0)
-            return;
-        if (plane == NULL || ghost_from < 0)
-            stage[ghost_to] = outside;
-        else
-            cuda_copy_async<sizeof(T)>(stage + ghost_to, plane + ghost_from);
-    }
-
-    /* This lane's pack of a row, and the one beside the tile if the lane is outermost. `from` is NULL where
-       the edge rule gives a constant. */
-    CUDA_INLINE void fetch_packs(T *to, const T *from) const
-    {
-        const bool first = lane == 0 && across == 0;
-        const bool last = lane == CUDA_WARP - 1 && across == Form::Across - 1;
-        const int beside = first ? -Pack : Pack;
-
-        if (from == NULL) {
-            fill_pack(to);
-            if (first || last)
-                fill_pack(to + beside);
-            return;
-        }
-        fetch_pack(to, from, x);
-        if (first || last)
-            fetch_pack(to + beside, from, x + beside);
-    }
-
-    CUDA_INLINE void fetch_row(T *stage, const T *plane, int place) const
-    {
-        int source = row - Radius + place;
-
-        if (clipped) {
-            if (source >= job.from.rows + Radius)
-                return;
-            source = cuda_near_index(job.rule, source, job.from.rows);
-        }
-        fetch_packs(stage + line(place) + column(),
-                    plane == NULL || source < 0 ? NULL : plane + source * job.from.pitch);
-    }
-
-    CUDA_INLINE void fetch(long long plane, T *stage) const
-    {
-        const long long source = arith_edge_index(job.rule, plane, job.from.planes);
-        const T *const from = source < 0 ? NULL : job.from.row(source, channel, 0);
-
+        for (int i = 0; i < Count; i++) {
+            const int column = tables.columns[table_column + Side + shift + i];
 #pragma unroll
-        for (int r = 0; r < Rows; r++)
-            fetch_row(stage, from, Radius + r);
-        if (ragged)
-            fetch_ghost(stage, from);
-        if (down == 0) {
-#pragma unroll
-            for (int k = 0; k < Radius; k++)
-                fetch_row(stage, from, k);
+            for (int l = 0; l < End - First; l++)
+                to[l][i] = cuda_further(plane, tables.lines[table_line + First + l])[column];
         }
-        if (down == Form::Down - 1) {
+        if (job.rule == EDGE_CONSTANT) {
+            cuda_keep_branch();
 #pragma unroll
-            for (int k = 0; k < Radius; k++)
-                fetch_row(stage, from, Radius + Rows + k);
-        }
-    }
-
-    /* ---- the chain ---- */
-
-    /* The rows in reach, with the neighbours of this lane's pack. */
-    CUDA_INLINE void load(window &rows, const T *stage) const
-    {
+            for (int i = 0; i < Count; i++) {
+                const int column = x + shift + i;
 #pragma unroll
-        for (int w = 0; w < Window; w++) {
-            const T *const own = stage + line(w) + column();
-            cuda_load_packs<Pack>(own, rows[w] + Radius);
-            if (!Form::widens(w))
-                continue;
-#pragma unroll
-            for (int k = 0; k < Radius; k++) {
-                rows[w][k] = __shfl_up_sync(CUDA_ALL_LANES, rows[w][k + Pack], 1);
-                rows[w][k + Radius + Pack] = __shfl_down_sync(CUDA_ALL_LANES, rows[w][k + Radius], 1);
-                if (lane == 0)
-                    rows[w][k] = own[k - Radius];
-                if (lane == CUDA_WARP - 1)
-                    rows[w][k + Radius + Pack] = own[k + Pack];
+                for (int l = 0; l < End - First; l++)
+                    to[l][i] = column < 0 || column >= job.from.nx ? tables.outside : to[l][i];
             }
         }
     }
 
+    /* Lines that are nowhere in the grid. */
+    template <int First, int End, bool Sides> CUDA_INLINE void replace(arrival &arrived, unsigned lines) const
+    {
+        const T value = tables.outside;
+
+#pragma unroll
+        for (int l = 0; l < Lines; l++) {
+            if ((lines >> l & 1) == 0)
+                continue;
+#pragma unroll
+            for (int j = 0; j < Pack && l >= First && l < End; j++)
+                arrived.lines[l][j] = value;
+#pragma unroll
+            for (int k = 0; k < Side && Sides && l >= FirstWide && l < FirstWide + WideLines; k++)
+                arrived.left[l - FirstWide][k] = arrived.right[l - FirstWide][k] = value;
+        }
+    }
+
+    /* Lines [First, End) of a plane, and, `Sides`, the columns beside all. */
+    template <int First, int End, bool Sides> CUDA_INLINE void load_lines(arrival &arrived, int plane) const
+    {
+        const int source = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
+        const T *const from = job.from.row(source < 0 ? job.first : source, channel, 0);
+        const unsigned lines = source < 0 ? ~0u : outside_lines;
+
+        load_columns<First, End>(arrived.lines + First, from, whole, 0);
+        if constexpr (Sides) {
+            load_columns<FirstWide, FirstWide + WideLines>(arrived.left, from, left_inside, -Side);
+            load_columns<FirstWide, FirstWide + WideLines>(arrived.right, from, right_inside, Pack);
+        }
+        if (lines != 0) {
+            cuda_keep_branch();
+            replace<First, End, Sides>(arrived, lines);
+        }
+    }
+
+    CUDA_INLINE void load(arrival &arrived, int plane) const
+    {
+        load_lines<0, Lines - Form::Late, Form::Late == 0>(arrived, plane);
+    }
+
+    CUDA_INLINE void prefetch(int plane) const
+    {
+        const int source = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
+        const T *const from = job.from.row(source < 0 ? job.first : source, channel, 0);
+
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_prefetch(line(from, Radius + r));
+    }
+
+    /* ---- the chain ---- */
+
+    /* A column of a line, counted from the lane's pack. */
+    static CUDA_INLINE T value(const arrival &arrived, int l, int column)
+    {
+        return column < 0       ? arrived.left[l - FirstWide][column + Side]
+               : column >= Pack ? arrived.right[l - FirstWide][column - Pack]
+                                : arrived.lines[l][column];
+    }
+
     /* The taps of the plane that lies at dplane of the sums' own. */
-    CUDA_INLINE void chain(part &sum, const window &rows, int dplane) const
+    template <bool Gaps>
+    CUDA_INLINE void chain(part &sums, const arrival &now, int dplane, int first = -Radius,
+                           int last = Radius) const
     {
 #pragma unroll
-        for (int drow = -Radius; drow <= Radius; drow++) {
+        for (int drow = first; drow <= last; drow++) {
+            if (Gaps && (job.rows >> Form::row_index(drow, dplane) & 1) == 0)
+                continue;
 #pragma unroll
             for (int dx = -Radius; dx <= Radius; dx++) {
                 if (!Form::has(dx, drow, dplane))
                     continue;
-                const int tap = Form::index(dx, drow, dplane);
-                if (Form::Taps == STEP_SOME && (job.present >> tap & 1) == 0)
-                    continue;
+                const T weight = job.weights[Form::index(dx, drow, dplane)];
+                if (Gaps) {
+                    if (weight == T(0))
+                        continue;
+                    cuda_keep_branch();
+                }
 #pragma unroll
                 for (int r = 0; r < Rows; r++) {
 #pragma unroll
                     for (int j = 0; j < Pack; j++)
-                        sum[r][j] =
-                            cuda_fma(job.weights[tap], rows[r + drow + Radius][j + dx + Radius], sum[r][j]);
+                        sums[r][j] = cuda_fma(weight, value(now, r + drow + Radius, j + dx), sums[r][j]);
                 }
             }
         }
@@ -301,130 +354,279 @@ template <typename Form> struct plane_walk {
     static CUDA_INLINE void copy(part &to, const part &from)
     {
 #pragma unroll
-        for (int r = 0; r < Rows; r++) {
-#pragma unroll
-            for (int j = 0; j < Pack; j++)
-                to[r][j] = from[r][j];
-        }
+        for (int r = 0; r < Rows; r++)
+            cuda_copy(to[r], from[r]);
     }
 
-    /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
-    static CUDA_INLINE void open(part &sum)
+    /* Give a plane's taps to all sums, and take the one that it completes. A chain starts at −0:
+       fma(w, v, −0) is the product w·v, its sign included. */
+    template <bool Gaps> CUDA_INLINE void take(part &done, arrival &now, int plane)
     {
-#pragma unroll
-        for (int r = 0; r < Rows; r++) {
-#pragma unroll
-            for (int j = 0; j < Pack; j++)
-                sum[r][j] = -T(0);
-        }
-    }
-
-    /* Give a plane's taps to all sums, and take the one that it completes. */
-    CUDA_INLINE void take(const T *stage, part &done)
-    {
-        window rows;
-
-        load(rows, stage);
-        copy(done, sums[0]);
-        chain(done, rows, Radius);
+        copy(done, open[0]);
+        chain<Gaps>(done, now, Radius);
 #pragma unroll
         for (int k = 1; k < 2 * Radius; k++) {
-            copy(sums[k - 1], sums[k]);
-            chain(sums[k - 1], rows, Radius - k);
+            copy(open[k - 1], open[k]);
+            if (Form::Late > 0 && k == Radius) {
+                chain<Gaps>(open[k - 1], now, 0, -Radius, -1);
+                load_lines<Lines - Form::Late, Lines, true>(now, plane);
+                chain<Gaps>(open[k - 1], now, 0, 0, Radius);
+            } else {
+                chain<Gaps>(open[k - 1], now, Radius - k);
+            }
         }
-        open(sums[2 * Radius - 1]);
-        chain(sums[2 * Radius - 1], rows, -Radius);
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_fill(open[2 * Radius - 1][r], -T(0));
+        chain<Gaps>(open[2 * Radius - 1], now, -Radius);
+    }
+
+    /* The same for a gradient. Open are the sum of the plane before, which lacks the slope along the planes,
+       and the samples of two planes. */
+    CUDA_INLINE void slope(part &done, const arrival &now)
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                const T own = now.lines[r + 1][j];
+                const T along_planes = (own - open[1][r][j]) * job.weights[2];
+                const T along_x = (value(now, r + 1, j + 1) - value(now, r + 1, j - 1)) * job.weights[0];
+                const T along_rows = (now.lines[r + 2][j] - now.lines[r][j]) * job.weights[1];
+                done[r][j] = cuda_sqrt(cuda_fma(along_planes, along_planes, open[0][r][j]));
+                open[0][r][j] = cuda_fma(along_rows, along_rows, along_x * along_x);
+                open[1][r][j] = open[2][r][j];
+                open[2][r][j] = own;
+            }
+        }
     }
 
     /* ---- departure ---- */
 
-    CUDA_INLINE void hold(part &done, const T *stage, long long plane) const
+    CUDA_INLINE bool is_stored(int r) const
     {
-        const bool whole = !cuda_reach::inside(job.plane, plane, job.from.planes);
+        return row + r < job.from.rows;
+    }
+
+    /* Samples of which a tap lies outside are what they were. */
+    CUDA_INLINE void hold(part &done, int plane) const
+    {
+        const bool all = !cuda_reach::inside(job.plane, plane, job.from.planes);
+        const T *const from = job.from.row(plane, channel, 0);
 
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const bool whole_row = whole || !cuda_reach::inside(job.row, row + r, job.from.rows);
+            const bool whole_row = all || !cuda_reach::inside(job.row, row + r, job.from.rows);
 #pragma unroll
             for (int j = 0; j < Pack; j++) {
-                if (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx))
-                    done[r][j] = stage[line(r + Radius) + column() + j];
+                if (is_stored(r) && (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx)))
+                    done[r][j] = line(from, Radius + r)[j];
             }
         }
     }
 
-    CUDA_INLINE void store(long long plane, const part &done) const
+    CUDA_INLINE void store(part &done, int plane) const
     {
-        T *const to = job.to.row(plane, channel, row) + x;
+        T *const to = job.to.row(plane, channel, 0);
 
-        if (x >= job.from.nx)
-            return;
-#pragma unroll
-        for (int r = 0; r < Rows; r++) {
-            if (!clipped || row + r < job.from.rows)
-                *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to + r * job.to.pitch) =
-                    cuda_pack(done[r]);
+        if (job.rule == EDGE_HOLD) {
+            cuda_keep_branch();
+            hold(done, plane);
         }
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_store_past(is_stored(r), line(to, Radius + r), done[r]);
     }
 
-    CUDA_INLINE T *stage_at(int number) const
+    CUDA_INLINE void step(arrival &now, int plane)
     {
-        return ring + number * Form::StageSamples;
-    }
-    static CUDA_INLINE int stage_after(int number, int by)
-    {
-        return number + by < Form::Stages ? number + by : number + by - Form::Stages;
+        part done;
+
+        if constexpr (Form::Gradient)
+            slope(done, now);
+        else if (Form::Taps == STEP_STAR || (Form::Dense && job.dense))
+            take<false>(done, now, plane);
+        else
+            take<true>(done, now, plane);
+        if (plane - Radius >= begin)
+            store(done, plane - Radius);
     }
 
     CUDA_INLINE void run()
     {
-        const long long first = begin - Radius;
-        const int arrivals = static_cast<int>(end - begin) + 2 * Radius;
-        int now = 0;
+        const int last = end - 1 + Radius;
+        arrival now, next;
 
+        if (Form::Ahead == PLANE_IN_REGISTERS)
+            load(now, begin - Radius);
 #pragma unroll 1
-        for (int n = 0; n < Form::Ahead; n++) {
-            if (n < arrivals)
-                fetch(first + n, stage_at(n));
-            cuda_commit_copies();
-        }
-#pragma unroll 1
-        for (int n = 0; n < arrivals; n++) {
-            const int oldest =
-                stage_after(now, Form::Stages - Radius); /* its plane is the one that is done */
-            const long long plane = first + n - Radius;
-            part done;
-            cuda_await_copies<Form::Ahead - 1>();
-            __syncthreads();
-            take(stage_at(now), done);
-            if (n >= 2 * Radius) {
-                if (job.rule == EDGE_HOLD)
-                    hold(done, stage_at(oldest), plane);
-                store(plane, done);
+        for (int plane = begin - Radius; plane <= last; plane++) {
+            const int plane_ahead = min(plane + 1, last);
+            if (Form::Ahead == PLANE_IN_REGISTERS) {
+                load(next, plane_ahead);
+                step(now, plane);
+                now = next;
+            } else {
+                prefetch(plane_ahead);
+                load(now, plane);
+                step(now, plane);
             }
-            if (n + Form::Ahead < arrivals)
-                fetch(first + n + Form::Ahead, stage_at(oldest));
-            cuda_commit_copies();
-            now = stage_after(now, 1);
         }
     }
 };
 
 template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, Form::Blocks) plane_kernel(const plane_job<Form> job)
+__global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
+    plane_kernel(const __grid_constant__ plane_job<Form> job)
 {
-    CUDA_SHARED(typename Form::T, shared);
+    CUDA_SHARED(unsigned char, shared);
+    plane_walk<Form> walk(job, reinterpret_cast<plane_tables<Form> *>(shared));
 
-    if (!cuda_code_has<Form>())
-        return;
-    plane_walk<Form> walk(job, shared);
-    walk.run();
+    if (walk.begin < walk.end && __any_sync(CUDA_ALL_LANES, walk.is_stored(0)))
+        walk.run();
 }
 
 /* ---- the host ---- */
 
-/* `residents`: how many blocks of the form the device runs at once; 0 where the chunk is settled. */
-template <typename Form> static cudaError_t launch(const struct cuda_job *from, int residents)
+enum plane_kind {
+    PLANE_NOT,
+    PLANE_GRADIENT,
+    PLANE_STAR1,
+    PLANE_STAR2,
+    PLANE_STAR3,
+    PLANE_STAR4,
+    PLANE_THREE, /* in a box of 3×3×3 */
+    PLANE_FIVE   /* of 5×5×5 */
+};
+
+/* How far the farthest tap lies from a sample along any axis. */
+static int radius_of(const struct op *op)
+{
+    const auto farther = [](struct reach reach) { return cuda_larger(-reach.low, reach.high); };
+
+    return cuda_larger(farther(op->x), cuda_larger(farther(op->row), farther(op->plane)));
+}
+
+/* All taps along the axes that reach so far. */
+static bool is_star(const struct op *op, int radius)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1)
+            return false;
+    }
+    return op->tap_count == static_cast<size_t>(6 * radius + 1);
+}
+
+/* Several taps along one axis, as many as lie between the first and the last. */
+static bool is_whole_line(const struct op *op)
+{
+    const int spans[] = {cuda_span(op->x), cuda_span(op->row), cuda_span(op->plane)};
+    const int all = spans[0] + spans[1] + spans[2];
+
+    return op->kind == OP_TAPS && all > 0 && (all == spans[0] || all == spans[1] || all == spans[2]) &&
+           op->tap_count == static_cast<size_t>(all + 1);
+}
+
+static enum plane_kind kind_of(const struct op *op)
+{
+    static const enum plane_kind stars[] = {PLANE_NOT, PLANE_STAR1, PLANE_STAR2, PLANE_STAR3, PLANE_STAR4};
+    const int radius = radius_of(op);
+
+    if (op->kind == OP_GRADIENT)
+        return op->tap_count == 3 ? PLANE_GRADIENT : PLANE_NOT;
+    if (!cuda_is_chain(op) || op->tap_count == 0 || radius > 4)
+        return PLANE_NOT;
+    if (radius > 0 && is_star(op, radius))
+        return stars[radius];
+    return radius <= 1 ? PLANE_THREE : radius == 2 ? PLANE_FIVE : PLANE_NOT;
+}
+
+/* Call act with the form of a kind: rows of a thread, warps, blocks of a multiprocessor and planes of a walk
+   as an H100 is fastest. Few rows and many warps are, where registers allow. */
+template <typename T, typename Act> static auto choose(enum plane_kind kind, Act act)
+{
+    constexpr int fewer =
+        sizeof(T) == sizeof(double) ? 1 : 0; /* blocks in f64, of what takes most registers */
+
+    switch (kind) {
+    case PLANE_GRADIENT:
+        return act(plane_form<T, STEP_STAR, 1, true, 3, 4, 4 - fewer, PLANE_IN_REGISTERS, 16>());
+    case PLANE_STAR1:
+        return act(plane_form<T, STEP_STAR, 1, false, 4, 4, 4 - fewer, PLANE_IN_REGISTERS, 8>());
+    case PLANE_STAR2:
+        return act(plane_form<T, STEP_STAR, 2, false, 3, 4, 4, PLANE_IN_L2, 32>());
+    case PLANE_STAR3:
+        return act(plane_form<T, STEP_STAR, 3, false, 2, 4, 4, PLANE_IN_L2, 32>());
+    case PLANE_STAR4:
+        return act(plane_form<T, STEP_STAR, 4, false, 2, 4, 4 - fewer, PLANE_IN_L2, 64>());
+    case PLANE_THREE:
+        return act(plane_form<T, STEP_SOME, 1, false, 3, 4, 5, PLANE_IN_L2, 16>());
+    default:
+        return act(plane_form<T, STEP_SOME, 2, false, 2, 4, 4, PLANE_IN_L2, 64>());
+    }
+}
+
+/* Planes of a walk, where the device runs `residents` blocks at once and there are so many columns of tiles.
+   What a walk reads before its first plane and behind its last counts half. */
+template <typename Form> static long long chunk_of(long long planes, long long columns, long long residents)
+{
+    return cuda_march_chunk(planes, Form::MostPlanes, [=](long long length, long long chunks) {
+        return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Form::Radius));
+    });
+}
+
+template <typename Form> static void describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const struct shape *shape = asked->shape;
+    const long long planes = static_cast<long long>(shape->planes);
+    const long long columns =
+        plane_tile<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).count() *
+        static_cast<long long>(shape->channels);
+    const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
+
+    *form = cuda_form();
+    form->tile_x = Form::Width;
+    form->tile_y = Form::Warps * Form::Rows;
+    form->tile_z = 1;
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
+    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
+                                             : static_cast<int>(chunk_of<Form>(planes, columns, residents));
+    form->reach = Form::Radius;
+    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
+    form->block = dim3(Form::Threads);
+    form->shared_bytes = sizeof(plane_tables<Form>);
+    form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T);
+    form->operations_per_update = cuda_operations(asked->op);
+}
+
+template <typename T> static bool plane_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const struct shape *shape = asked->shape;
+    const enum plane_kind kind = kind_of(asked->op);
+
+    if (kind == PLANE_NOT)
+        return cuda_refuse(asked->refusal,
+                           "neither linear taps in a box of 5x5x5, nor a star of radius 3 or 4, "
+                           "nor a gradient along three axes");
+    if (asked->wish->rung == NULL && is_whole_line(asked->op))
+        return cuda_refuse(asked->refusal, "taps without gaps along one axis: rung passes serves them");
+    if (asked->wish->steps > 1)
+        return cuda_refuse(asked->refusal, "it takes one step a pass");
+    if (shape->rows == 1)
+        return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
+    if (shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / sizeof(T) ||
+        shape->planes > INT32_MAX / 2)
+        return cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    if (cuda_plane_tma_serves(asked->limits, asked->op, shape))
+        cuda_plane_tma_describe(asked, form);
+    else
+        choose<T>(kind, [&](auto chosen) { describe<decltype(chosen)>(asked, form); });
+    return true;
+}
+
+template <typename Form> static plane_job<Form> job_of(const struct cuda_job *from)
 {
     using T = typename Form::T;
     const struct op *op = from->op->op;
@@ -432,87 +634,44 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
 
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
-        const int index = Form::index(tap->dx, tap->drow, tap->dplane);
-        job.weights[index] = static_cast<T>(tap->weight);
-        job.present |= 1u << index;
+        if (Form::Gradient) {
+            job.weights[k] = static_cast<T>(tap->weight);
+            continue;
+        }
+        job.weights[Form::index(tap->dx, tap->drow, tap->dplane)] = static_cast<T>(tap->weight);
+        if (Form::Taps == STEP_SOME)
+            job.rows |= 1u << Form::row_index(tap->drow, tap->dplane);
     }
+    job.dense = op->tap_count == Form::TapCount;
+    job.from = *static_cast<const cuda_view<T> *>(from->from);
+    job.to = *static_cast<const cuda_view<T> *>(from->to);
     job.rule = op->edge;
     job.x = op->x;
     job.row = op->row;
     job.plane = op->plane;
     job.outside = op->edge == EDGE_CONSTANT ? static_cast<const T *>(from->op->outside) : NULL;
-    return cuda_march_launch<Form>(from, &job, plane_kernel<Form>, false, residents);
+    job.first = static_cast<int>(from->planes.first);
+    job.end = static_cast<int>(from->planes.first + from->planes.count);
+    job.tiles = plane_tile<Form>(job.from.nx, job.from.rows);
+    return job;
 }
 
-enum plane_stencil { PLANE_NOT, PLANE_SEVEN, PLANE_THIRTEEN, PLANE_TWENTYSEVEN, PLANE_FEWER };
-
-static bool is_in_box(const struct op *op)
+/* `multiprocessors` is 0 where the job's form settles the chunk. */
+template <typename Form> static cudaError_t launch(const struct cuda_job *from, int multiprocessors)
 {
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_box_index(&op->taps[k]) < 0)
-            return false;
-    }
-    return true;
-}
+    plane_job<Form> job = job_of<Form>(from);
+    const long long planes = job.end - job.first;
+    const long long columns = static_cast<long long>(job.tiles.count()) * job.from.channels;
+    const int residents = multiprocessors * Form::residents(from->limits->code);
 
-static enum plane_stencil stencil_of(const struct op *op)
-{
-    if (!is_in_box(op))
-        return cuda_is_star2(op) ? PLANE_THIRTEEN : PLANE_NOT;
-    return cuda_is_star1(op) ? PLANE_SEVEN : op->tap_count == 27 ? PLANE_TWENTYSEVEN : PLANE_FEWER;
-}
-
-/* Few rows and many warps are fastest where registers allow. */
-template <typename T, typename Act> static auto choose_seven(int code, Act act)
-{
-    if constexpr (sizeof(T) == sizeof(double)) {
-        (void)code;
-        return act(plane_form<T, STEP_STAR, 1, 4, 2, 8, 1, 3>());
-    } else {
-        return plane_is_asynchronous(code)
-                   ? act(plane_form<T, STEP_STAR, 1, 2, 2, 16, 1, 3, PLANE_ASYNCHRONOUS_CODE>())
-                   : act(plane_form<T, STEP_STAR, 1, 4, 2, 8, 1, 3, PLANE_SYNCHRONOUS_CODE>());
-    }
-}
-
-/* Call act with the form that an op needs in code for a compute capability. */
-template <typename T, typename Act> static auto choose(int code, const struct op *op, Act act)
-{
-    switch (stencil_of(op)) {
-    case PLANE_SEVEN:
-        return choose_seven<T>(code, act);
-    case PLANE_THIRTEEN:
-        return act(plane_form<T, STEP_STAR, 2, 4, 2, 6, 1, 4>());
-    case PLANE_TWENTYSEVEN:
-        return act(plane_form<T, STEP_BOX, 1, 4, 2, 8, 1, 3>());
-    default:
-        return act(plane_form<T, STEP_SOME, 1, 3, 2, 8, 1, 3>());
-    }
-}
-
-template <typename T> static bool plane_shape(const struct cuda_question *asked, struct cuda_form *form)
-{
-    if (!cuda_is_chain(asked->op))
-        return cuda_refuse(asked->refusal,
-                           "only linear taps: the chain of a flux, a reaction or a gradient is not one");
-    if (asked->op->tap_count == 0)
-        return cuda_refuse(asked->refusal, "no taps");
-    if (stencil_of(asked->op) == PLANE_NOT)
-        return cuda_refuse(asked->refusal, "taps lie outside the 3x3x3 box, and are no star of radius 2");
-    if (asked->shape->rows == 1)
-        return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
-    if (cuda_plane_tma_serves(asked->limits, asked->op, asked->shape)) {
-        cuda_plane_tma_describe(asked, form);
-        return true;
-    }
-    choose<T>(asked->limits->code, asked->op, [&](auto chosen) {
-        using chosen_form = decltype(chosen);
-        step_describe<chosen_form>(asked, form, plane_kernel<chosen_form>);
-    });
-    if (form->shared_bytes > asked->limits->shared_per_block)
-        return cuda_refuse(asked->refusal, "takes %zu bytes of shared memory a block, the device has %zu",
-                           form->shared_bytes, asked->limits->shared_per_block);
-    return true;
+    if (planes == 0)
+        return cudaSuccess;
+    job.chunk =
+        residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
+    job.tiles.all_narrow =
+        job.tiles.narrow * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
+                       dim3(Form::Threads), sizeof(plane_tables<Form>), plane_kernel<Form>, job);
 }
 
 cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
@@ -523,10 +682,8 @@ cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
     if (cuda_plane_tma_serves(job->limits, op, &shape))
         return cuda_plane_tma_launch(job, multiprocessors);
     return cuda_with_work(op->work, [=](auto sample) {
-        return choose<decltype(sample)>(job->limits->code, op, [=](auto chosen) {
-            using form = decltype(chosen);
-            return launch<form>(job, multiprocessors * form::Blocks);
-        });
+        return choose<decltype(sample)>(
+            kind_of(op), [=](auto chosen) { return launch<decltype(chosen)>(job, multiprocessors); });
     });
 }
 

@@ -1,5 +1,4 @@
-/* Rung `plane`: what its two walks share, which take one step of a small stencil, and what others ask of
- * them.
+/* Rung `plane`: what its two walks share, which take one step, and what others ask of them.
  *
  * A form has what cuda_march_common.cuh asks for, and what step_taps_of has. */
 #ifndef CUDA_PLANE_CUH
@@ -19,39 +18,33 @@ bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form);
 cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents);
 
-/* The taps along the axes; all of a box of radius 1; those of that box that `present` names. */
-enum step_taps { STEP_STAR, STEP_BOX, STEP_SOME };
+/* All taps along the axes; or those of a box that there are. */
+enum step_taps { STEP_STAR, STEP_SOME };
 
 /* The taps of a stencil, and their places in raster order. */
 template <step_taps Taps_, int Radius_> struct step_taps_of {
     static constexpr enum step_taps Taps = Taps_;
     static constexpr int Radius = Radius_;
     static constexpr int FusedSteps = 1, Halo = 0;
-    static constexpr int TapCount = Taps == STEP_STAR ? 6 * Radius + 1 : 27;
+    static constexpr int Span = 2 * Radius + 1;
+    static constexpr int TapCount = Taps == STEP_STAR ? 6 * Radius + 1 : Span * Span * Span;
 
     static __host__ __device__ constexpr bool has(int dx, int drow, int dplane)
     {
         return Taps != STEP_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;
     }
+    static __host__ __device__ constexpr int row_index(int drow, int dplane)
+    {
+        return (dplane + Radius) * Span + drow + Radius;
+    }
     static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
     {
         if (Taps != STEP_STAR)
-            return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
+            return row_index(drow, dplane) * Span + dx + Radius;
         return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
                : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
                            : 3 * Radius + dx;
     }
 };
-
-/* The share of its peak that an H200 reaches with all 27 taps. */
-#define STEP_REACHED_BY_BOX 0.25
-
-template <typename Form, typename Job>
-static inline void step_describe(const struct cuda_question *asked, struct cuda_form *form,
-                                 void (*kernel)(const Job))
-{
-    cuda_march_describe<Form>(asked, form, kernel, false);
-    form->reached = Form::Taps == STEP_BOX ? STEP_REACHED_BY_BOX : 0;
-}
 
 #endif

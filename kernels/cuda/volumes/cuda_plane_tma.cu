@@ -417,7 +417,7 @@ void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form
 {
     choose(asked->op, [=](auto chosen) {
         using chosen_form = decltype(chosen);
-        step_describe<chosen_form>(asked, form, plane_tma_kernel<chosen_form>);
+        cuda_march_describe<chosen_form>(asked, form, plane_tma_kernel<chosen_form>, false);
     });
 }
 
