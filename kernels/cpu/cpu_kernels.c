@@ -23,6 +23,7 @@
 #include "cpu_line.inl"
 #include "cpu_nearest.inl"
 #include "cpu_picture.inl"
+#include "cpu_faces.inl"
 #include "cpu_tiles.inl"
 
 /* Chains that do not wait for one another, as many as any instruction set's registers hold beside the

@@ -56,6 +56,12 @@ static void advance_taps(const struct op *op, const struct field *from, const st
     }
 }
 
+/* The block in another channel of the same pixels. */
+static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
+{
+    return row_of(from, site->plane, channel, site->row) + site->begin;
+}
+
 static void advance_heat(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     real scratch[OP_HEAT_TAPS][BLOCK];
@@ -65,7 +71,8 @@ static void advance_heat(const struct op *op, const struct field *from, const st
         const struct op_tap *tap = &op->taps[k];
         values[k] = is_centre(tap) ? NULL : tap_values(op, from, tap, site, scratch[k]);
     }
-    heat_row(op, values, row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    memcpy(out, in_channel(from, site, site->channel), site->count * sizeof *out);
+    relax(op, values, op->inner, site->count, out);
 }
 
 /* Where the taps of a group of channels read for a block. */
@@ -92,14 +99,16 @@ static void advance_joint(const struct op *op, const struct field *from, const s
     const struct joint joint = {.op = op,
                                 .channels = channels,
                                 .count = site->count,
-                                .u = row_of(from, site->plane, site->channel, site->row) + site->begin,
-                                .out = out,
-                                .u_stride = stride,
-                                .out_stride = stride,
+                                .u = out,
+                                .stride = stride,
                                 .read = read_block,
                                 .source = &block};
 
-    joint_row(&joint);
+    for (unsigned channel = 0; channel < channels; channel++)
+        memcpy(out + channel * stride, in_channel(from, site, site->channel + channel),
+               site->count * sizeof *out);
+    for (uint64_t n = 0; n < op->inner; n++)
+        relax_joint(&joint);
 }
 
 static void advance_gradient(const struct op *op, const struct field *from, const struct site *site,
@@ -127,12 +136,6 @@ static void advance_point(const struct op *op, const struct field *from, const s
 {
     point_row(&op->point, row_of(from, site->plane, site->channel, site->row) + site->begin, site->count,
               out);
-}
-
-/* The block in another channel of the same pixels. */
-static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
-{
-    return row_of(from, site->plane, channel, site->row) + site->begin;
 }
 
 /* Alpha stands behind the colours, and behind it colour as it is without. */

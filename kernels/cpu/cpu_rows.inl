@@ -76,6 +76,16 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
     }
 }
 
+static void react(const struct op *op, real *u, size_t count)
+{
+    real reaction = (real)op->reaction, remainder = (real)op->remainder;
+
+    if (op->reacts) {
+        for (size_t i = 0; i < count; i++)
+            u[i] = real_react(u[i], reaction, remainder);
+    }
+}
+
 /* What a relaxation makes of a chain's sums. */
 static void move(const struct op *op, const real *sums, real *u, size_t count)
 {
@@ -94,37 +104,26 @@ static void move(const struct op *op, const real *sums, real *u, size_t count)
             u[i] = u[i] + sums[i];
         break;
     }
-    if (op->reacts) {
-        real reaction = (real)op->reaction, remainder = (real)op->remainder;
-        for (size_t i = 0; i < count; i++)
-            u[i] = real_react(u[i], reaction, remainder);
-    }
+    react(op, u, count);
 }
 
-static void relax(const struct op *op, const real *const *values, real *u, size_t count)
+/* Relax samples, which change while their neighbours are frozen, so many times: at most BLOCK of them. */
+static void relax(const struct op *op, const real *const *values, uint64_t times, size_t count, real *u)
 {
     real sums[BLOCK];
 
-    heat_chain(op, values, u, count, sums);
-    move(op, sums, u, count);
-}
-
-/* The sample under relaxation changes while its neighbours are frozen: at most BLOCK samples, of which u are
-   the values. */
-static void heat_row(const struct op *op, const real *const *values, const real *u, size_t count, real *out)
-{
-    memcpy(out, u, count * sizeof *out);
-    for (uint64_t n = 0; n < op->inner; n++)
-        relax(op, values, out, count);
+    for (uint64_t n = 0; n < times; n++) {
+        heat_chain(op, values, u, count, sums);
+        move(op, sums, u, count);
+    }
 }
 
 /* Channels under one conductivity: at most BLOCK samples of each. */
 struct joint {
     const struct op *op;
     size_t channels, count;
-    const real *u; /* the values before the step, and after it, from one channel to the next so far on */
-    real *out;
-    size_t u_stride, out_stride;
+    real *u; /* from one channel to the next so far on */
+    size_t stride;
 
     /* What a tap reads in a channel; scratch has room for a block. */
     const real *(*read)(const void *source, size_t tap, size_t channel, real *scratch);
@@ -181,11 +180,11 @@ static void relax_joint(const struct joint *joint)
     for (size_t k = 0; k < op->tap_count; k++) {
         for (size_t channel = 0; channel < joint->channels; channel++)
             add_square(channel == 0, (real)op->inverse_scale, joint->read(joint->source, k, channel, scratch),
-                       joint->out + channel * joint->out_stride, joint->count, factors[k]);
+                       joint->u + channel * joint->stride, joint->count, factors[k]);
         joint_factors(op->flux, (real)op->taps[k].weight, joint->count, factors[k]);
     }
     for (size_t channel = 0; channel < joint->channels; channel++) {
-        real *u = joint->out + channel * joint->out_stride;
+        real *u = joint->u + channel * joint->stride;
         if (op->tap_count == 0)
             memset(sums, 0, joint->count * sizeof *sums);
         for (size_t k = 0; k < op->tap_count; k++)
@@ -193,15 +192,6 @@ static void relax_joint(const struct joint *joint)
                      sums);
         move(op, sums, u, joint->count);
     }
-}
-
-static void joint_row(const struct joint *joint)
-{
-    for (size_t channel = 0; channel < joint->channels; channel++)
-        memcpy(joint->out + channel * joint->out_stride, joint->u + channel * joint->u_stride,
-               joint->count * sizeof *joint->u);
-    for (uint64_t n = 0; n < joint->op->inner; n++)
-        relax_joint(joint);
 }
 
 /* One axis of a gradient, added to the squares of the axes before it. */

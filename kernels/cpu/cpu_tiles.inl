@@ -33,8 +33,10 @@
  * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo.
  * Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
-/* A run of samples at the same place of every row of a slot. */
+/* A run of samples of rows of a plane that a level computes. */
 struct area {
+    unsigned level;
+    int64_t plane;
     struct span rows, x;
 };
 
@@ -42,6 +44,12 @@ struct cpu_tile;
 
 /* Computes the samples of an area, of which u and out are the first, before the step and after it. */
 typedef void tile_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out);
+
+/* What flows through the faces between two planes of a level, and the one above of the two. */
+struct flows {
+    real *slot;
+    int64_t plane;
+};
 
 struct cpu_tile {
     const struct op *op;
@@ -64,6 +72,7 @@ struct cpu_tile {
     const real *weights;
     real *kept;         /* rows of the block before, by level and plane */
     const real **bases; /* of the taps, and of their opposites */
+    struct flows flows[MOST_STEPS + 1];
 };
 
 /* ---- rows ---- */
@@ -358,12 +367,13 @@ static void load_plane(struct cpu_tile *tile, int64_t plane)
 }
 
 /* Where the taps, or their opposites, read for the first sample of an area. */
-static void find_bases(struct cpu_tile *tile, unsigned level, int64_t plane, const struct area *area,
-                       int sign, const real **bases)
+static void find_bases(struct cpu_tile *tile, const struct area *area, int sign, const real **bases)
 {
+    unsigned level = area->level - 1;
+
     for (size_t k = 0; k < tile->op->tap_count; k++) {
         const struct op_tap *tap = &tile->op->taps[k];
-        real *slot = plane_read(tile, level, plane + sign * tap->dplane);
+        real *slot = plane_read(tile, level, area->plane + sign * tap->dplane);
         bases[k] =
             cell(tile, level, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
     }
@@ -383,44 +393,69 @@ static const real *read_layer(const void *source, size_t tap, size_t layer, real
     return layers->bases[tap] + layers->shift + layer * layers->layer_samples;
 }
 
-static void joint_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
+/* Relax an area so many times. */
+static void relax_area(const struct cpu_tile *tile, const struct area *area, uint64_t times, real *u)
 {
+    const struct op *op = tile->op;
+    const real *values[OP_HEAT_TAPS];
     size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
     struct layers layers = {.bases = tile->bases, .layer_samples = tile->tiling->layer_samples};
-    struct joint joint = {.op = tile->op,
+    struct joint joint = {.op = op,
                           .channels = tile->channels.count,
-                          .u_stride = layers.layer_samples,
-                          .out_stride = layers.layer_samples,
+                          .stride = layers.layer_samples,
                           .read = read_layer,
                           .source = &layers};
 
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t begin = 0; begin < count; begin += BLOCK) {
-            layers.shift = row * tile->tiling->pitch + begin;
-            joint.u = u + layers.shift;
-            joint.out = out + layers.shift;
-            joint.count = size_least(BLOCK, count - begin);
-            joint_row(&joint);
-        }
-        write_behind_once(&tile->behind);
+    for (size_t i = 0; i < rows * size_divided_up(count, BLOCK); i++) {
+        size_t begin = i / rows * BLOCK;
+        layers.shift = i % rows * tile->tiling->pitch + begin;
+        joint.u = u + layers.shift;
+        joint.count = size_least(BLOCK, count - begin);
+        for (size_t k = 0; k < op->tap_count; k++)
+            values[k] = is_centre(&op->taps[k]) ? NULL : tile->bases[k] + layers.shift;
+        if (op->joint == 0)
+            relax(op, values, times, joint.count, joint.u);
+        for (uint64_t n = 0; op->joint > 0 && n < times; n++)
+            relax_joint(&joint);
     }
 }
 
 static void heat_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
-    const struct op *op = tile->op;
-    const real *values[OP_HEAT_TAPS];
     size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
 
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t begin = 0; begin < count; begin += BLOCK) {
-            size_t shift = row * tile->tiling->pitch + begin;
-            for (size_t k = 0; k < op->tap_count; k++)
-                values[k] = is_centre(&op->taps[k]) ? NULL : tile->bases[k] + shift;
-            heat_row(op, values, u + shift, size_least(BLOCK, count - begin), out + shift);
+    for (size_t layer = 0; layer < tile->channels.count; layer++) {
+        for (size_t row = 0; row < rows; row++) {
+            size_t at = layer * tile->tiling->layer_samples + row * tile->tiling->pitch;
+            memcpy(out + at, u + at, count * sizeof *out);
         }
-        write_behind_once(&tile->behind);
     }
+    relax_area(tile, area, tile->op->inner, out);
+}
+
+/* The first relaxation computes each face once. */
+static void faces_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
+{
+    struct flows *flows = &tile->flows[area->level];
+    size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
+    const struct faces faces = {
+        .op = tile->op,
+        .channels = tile->channels.count,
+        .layer = tile->tiling->layer_samples,
+        .pitch = tile->tiling->pitch,
+        .below = tile->bases[0],
+        .u = u,
+        .above = tile->bases[tile->op->tap_count - 1],
+        .products = cell(tile, area->level, flows->slot, area->rows.first, area->x.first),
+        .carried = flows->plane == area->plane,
+        .out = out,
+    };
+
+    for (size_t begin = 0; begin < count; begin += FACES_BLOCK)
+        relax_faces(&faces, begin, rows, size_least(FACES_BLOCK, count - begin), &tile->behind);
+    flows->plane = area->plane + 1;
+    if (tile->op->inner > 1)
+        relax_area(tile, area, tile->op->inner - 1, out);
 }
 
 static void gradient_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
@@ -471,27 +506,26 @@ static void box_area(struct cpu_tile *tile, const struct area *area, const real 
              (size_t)(area->x.end - area->x.first), out, &tile->behind);
 }
 
-static void compute_area(struct cpu_tile *tile, const struct step *step, int64_t plane, struct area area)
+static void compute_area(struct cpu_tile *tile, const struct step *step, struct area area)
 {
-    if (tile->op->kind == OP_TAPS)
+    if (tile->op->kind == OP_TAPS || tile->sum == faces_area)
         area.x = whole_vectors(tile, area.x);
-    find_bases(tile, step->level - 1, plane, &area, 1, tile->bases);
+    find_bases(tile, &area, 1, tile->bases);
     if (tile->op->kind == OP_GRADIENT)
-        find_bases(tile, step->level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
+        find_bases(tile, &area, -1, tile->bases + tile->op->tap_count);
     tile->sum(tile, &area, cell(tile, step->level - 1, step->old, area.rows.first, area.x.first),
               cell(tile, step->level, step->slot, area.rows.first, area.x.first));
 }
 
 /* The edges of a plane that has been computed, and the rows that the next block reads. */
-static void finish_plane(const struct cpu_tile *tile, const struct step *step, int64_t plane,
-                         const struct area *area)
+static void finish_plane(const struct cpu_tile *tile, const struct step *step, const struct area *area)
 {
-    find_kept(tile, step->level, plane, step->slot);
+    find_kept(tile, step->level, area->plane, step->slot);
     if (edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE))
         hold_plane(tile, step, area->rows, area->x);
     if (step->level < tile->tiling->steps)
         fill_margins(tile, step->level, step->slot);
-    keep_rows_of(tile, step->level, plane, step->slot);
+    keep_rows_of(tile, step->level, area->plane, step->slot);
 }
 
 /* Whether two planes next to each other are a pair for the star's own loop. */
@@ -551,7 +585,8 @@ static void write_straight(const struct cpu_tile *tile, struct star *star, int64
 
 static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
-    struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
+    struct area area = {level, plane, block_span(tile, level),
+                        level_span(&tile->x, tile->tiling->steps - level)};
     struct span whole = whole_vectors(tile, area.x);
     struct step lower = {level, NULL, plane_read(tile, level - 1, plane)};
     struct step upper = {level, NULL, plane_read(tile, level - 1, plane + 1)};
@@ -572,21 +607,23 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
     star.lower_out = cell(tile, level, lower.slot, row, whole.first);
     star.upper_out = cell(tile, level, upper.slot, row, whole.first);
     star_planes(&star, tile->tiling->pitch, rows, count, &tile->behind);
-    finish_plane(tile, &lower, plane, &area);
-    finish_plane(tile, &upper, plane + 1, &area);
+    finish_plane(tile, &lower, &area);
+    area.plane++;
+    finish_plane(tile, &upper, &area);
 }
 
 static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
-    struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
+    struct area area = {level, plane, block_span(tile, level),
+                        level_span(&tile->x, tile->tiling->steps - level)};
     struct step step = {level, put_plane(tile, level, plane, take_slot(tile)),
                         plane_read(tile, level - 1, plane)};
 
     if (edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE) && is_held(&tile->plane, tile->op->plane, plane))
         copy_held(tile, &step, area.rows, area.x);
     else
-        compute_area(tile, &step, plane, area);
-    finish_plane(tile, &step, plane, &area);
+        compute_area(tile, &step, area);
+    finish_plane(tile, &step, &area);
 }
 
 /* The planes below that nobody reads any more when a level has a plane. */
@@ -686,6 +723,8 @@ static void clear_slots(struct cpu_tile *tile)
         for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
             tile->constant[i] = value_outside(tile, i / tiling->layer_samples);
     }
+    for (unsigned level = 1; level <= tiling->steps && tile->sum == faces_area; level++)
+        tile->flows[level] = (struct flows){samples_in(tile, take_slot(tile)), INT64_MIN};
 }
 
 /* All planes of a block of rows. */
@@ -727,7 +766,7 @@ static tile_area *area_of(const struct op *op)
 {
     switch (op->kind) {
     case OP_HEAT:
-        return op->joint > 0 ? joint_area : heat_area;
+        return heat_area;
     case OP_GRADIENT:
         return gradient_area;
     default:
@@ -783,6 +822,12 @@ static void box_part(const struct cpu_sweep *sweep, struct range channels, const
     run_part(sweep, channels, axes, arena, box_area, false);
 }
 
+static void faces_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                       char *arena)
+{
+    run_part(sweep, channels, axes, arena, faces_area, false);
+}
+
 static void run_tiles(const struct cpu_sweep *sweep)
 {
     run_parts(sweep, tiles_part);
@@ -796,4 +841,9 @@ static void run_star(const struct cpu_sweep *sweep)
 static void run_box(const struct cpu_sweep *sweep)
 {
     run_parts(sweep, box_part);
+}
+
+static void run_faces(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, faces_part);
 }

@@ -147,6 +147,19 @@ static bool suits_box(const struct op *op, unsigned steps)
     return is_neighbourhood(op, 1, 3);
 }
 
+bool cpu_tiling_suits_faces(const struct op *op)
+{
+    return op->kind == OP_HEAT && flux_conducts(op->flux) &&
+           (op->tap_count == FACES_OF_VOLUME ||
+            (op->tap_count == FACES_OF_PICTURE && moves(op->x) && moves(op->plane)));
+}
+
+static bool suits_faces(const struct op *op, unsigned steps)
+{
+    (void)steps;
+    return cpu_tiling_suits_faces(op);
+}
+
 static bool suits_tiles(const struct op *op, unsigned steps)
 {
     (void)op, (void)steps;
@@ -176,6 +189,13 @@ static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
 static void count_tile_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     tiling->slots = both(tiling->plane) * tiling->steps + 6 + (edge_has(op->edge, EDGE_HAS_VALUE) ? 1 : 0);
+}
+
+/* One more slot a level has what flows through the faces between two planes. */
+static void count_faces_slots(struct cpu_tiling *tiling, const struct op *op)
+{
+    count_tile_slots(tiling, op);
+    tiling->slots += tiling->steps;
 }
 
 /* One row, of an odd number of lines: rows of several slots at once never share the same few places of a
@@ -382,6 +402,11 @@ static const struct engine {
                         .shape_slot = shape_tile_slot,
                         .rows_that_fit = rows_in_slots,
                         .cut = cut_blocks},
+    [CPU_ENGINE_faces] = {.suits = suits_faces,
+                          .count_slots = count_faces_slots,
+                          .shape_slot = shape_tile_slot,
+                          .rows_that_fit = rows_in_slots,
+                          .cut = cut_blocks},
     [CPU_ENGINE_tiles] = {.suits = suits_tiles,
                           .count_slots = count_tile_slots,
                           .shape_slot = shape_tile_slot,

@@ -21,6 +21,11 @@
 /* Rows of sums along an axis that are open at once. */
 #define LINE_ROWS 4
 
+/* Faces of a sample in a volume, under a flux that gives each a conductivity; a picture has none between rows
+   of a plane. */
+#define FACES_OF_VOLUME  6
+#define FACES_OF_PICTURE 4
+
 /* Steps of a pass: those that are chosen, of planes, of planes of one row and of pictures that go row by row,
    and the most that a wish may ask for. */
 #define CHOSEN_STEPS         10
@@ -93,6 +98,9 @@ void cpu_tiling_none(struct cpu_tiling *tiling);
 /* Whether several steps of the op go through a picture row by row: taps on the sample and its nearest
    neighbours along x and the planes, with or without corners. */
 bool cpu_tiling_suits_picture(const struct op *op);
+
+/* Whether a flux gives each face a conductivity, of faces along x and the planes, and in volumes the rows. */
+bool cpu_tiling_suits_faces(const struct op *op);
 
 /* Tiles of the extents wished for, or else those that move and compute least, for the engine that takes so
    many steps of the op. False where so many steps of the op need more memory than a thread should have. */

@@ -1,0 +1,121 @@
+/* Engine `faces`: nonlinear heat by the flux pm1 or pm2, as cpu_tiles.inl runs it on the planes of a tile.
+ *
+ * Known as: flux sharing (each face of a finite volume once).
+ * Idea: what costs is the conductivity of a face, c·g(q²), and it is the same from both sides. So a sample
+ *   needs those of the faces ahead of it alone: along x, to the next row, to the next plane.
+ * Adds: rows of conductivities in the first-level cache, those between two rows kept for the next one; and a
+ *   slot a level for the products of the faces between two planes, with which the next plane's chains begin.
+ * Costs: that slot. At the first row and the first plane of a tile the faces behind are computed as well, and
+ *   so are all faces of all relaxations of `--inner` but the first, as a sample's own value moves alone.
+ * Traffic per sample: that of the tile.
+ * Wins when: a flux has conductivities along x, planes and, in volumes, rows: always. */
+
+/* Samples of a row that are computed together: all their conductivities stay in the first-level cache. */
+#define FACES_BLOCK 512
+
+/* Rows of a plane of a level, from their first samples on, and the planes around it. */
+struct faces {
+    const struct op *op;
+    size_t channels, layer; /* under one conductivity; samples from one to the next */
+    size_t pitch;
+    const real *below, *u, *above;
+    real *products; /* of the faces to the plane below */
+    bool carried;   /* the plane below has left them */
+    real *out;
+};
+
+/* Conductivities of a block of a row: x[i] between the samples i - 1 and i. */
+struct conductivities {
+    real x[FACES_BLOCK + LANES], rows[2][FACES_BLOCK], above[FACES_BLOCK];
+};
+
+/* Between the samples from u on and those from v on. */
+static void find_conductivities(const struct faces *faces, double weight, const real *u, const real *v,
+                                size_t count, real *restrict found)
+{
+    const struct op *op = faces->op;
+    const real inverse = (real)op->inverse_scale, c = (real)weight;
+
+    if (op->joint > 0) {
+        for (size_t k = 0; k < faces->channels; k++)
+            add_square(k == 0, inverse, v + k * faces->layer, u + k * faces->layer, count, found);
+        joint_factors(op->flux, c, count, found);
+    } else if (op->flux == FLUX_PM1) {
+        for (size_t i = 0; i < count; i++)
+            found[i] = c * real_pm1((v[i] - u[i]) * inverse);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            found[i] = c * real_pm2((v[i] - u[i]) * inverse);
+    }
+}
+
+/* What flows to a block of a row from all its neighbours, in the order of the contract. Each difference is
+   computed from the sample's own side, since the contract knows zeros of both signs. */
+ISA_INLINE void add_flows(bool has_rows, const real *u, const real *above, size_t pitch, const real *x,
+                          const real *before, const real *behind, const real *ahead, size_t count,
+                          real *restrict products, real *restrict out)
+{
+    for (size_t i = 0; i < count; i++) {
+        real here = u[i], sum = products[i];
+        if (has_rows)
+            sum = real_fma(before[i], *(u + i - pitch) - here, sum);
+        sum = real_fma(x[i], *(u + i - 1) - here, sum);
+        sum = real_fma(x[i + 1], u[i + 1] - here, sum);
+        if (has_rows)
+            sum = real_fma(behind[i], u[i + pitch] - here, sum);
+        sum = real_fma(ahead[i], above[i] - here, sum);
+        products[i] = ahead[i] * (here - above[i]);
+        out[i] = here + sum;
+    }
+}
+
+/* The products that no plane below has left. */
+static void begin_products(const struct faces *faces, double weight, size_t shift, size_t count)
+{
+    real found[FACES_BLOCK];
+
+    find_conductivities(faces, weight, faces->below + shift, faces->u + shift, count, found);
+    for (size_t channel = 0; channel < faces->channels; channel++) {
+        size_t at = shift + channel * faces->layer;
+        for (size_t i = 0; i < count; i++)
+            faces->products[at + i] = found[i] * (faces->below[at + i] - faces->u[at + i]);
+    }
+}
+
+/* Relax a block of the rows once; `count` is a multiple of LANES. */
+static void relax_faces(const struct faces *faces, size_t shift, size_t rows, size_t count,
+                        struct write_behind *behind)
+{
+    const struct op *op = faces->op;
+    const bool has_rows = op->tap_count == FACES_OF_VOLUME;
+    const double of_plane = op->taps[0].weight, of_row = op->taps[1].weight;
+    const double of_x = op->taps[op->tap_count / 2].weight;
+    struct conductivities c;
+
+    if (has_rows)
+        find_conductivities(faces, of_row, faces->u + shift - faces->pitch, faces->u + shift, count,
+                            c.rows[1]);
+    for (size_t row = 0; row < rows; row++, shift += faces->pitch) {
+        const real *u = faces->u + shift, *above = faces->above + shift;
+        const real *row_before = c.rows[(row + 1) % 2];
+        real *row_behind = c.rows[row % 2];
+        if (!faces->carried)
+            begin_products(faces, of_plane, shift, count);
+        find_conductivities(faces, of_x, u - 1, u, count + LANES, c.x);
+        if (has_rows)
+            find_conductivities(faces, of_row, u, u + faces->pitch, count, row_behind);
+        find_conductivities(faces, of_plane, u, above, count, c.above);
+        for (size_t k = 0; k < faces->channels; k++) {
+            size_t at = k * faces->layer;
+            real *out = faces->out + shift + at, *products = faces->products + shift + at;
+            if (has_rows)
+                add_flows(true, u + at, above + at, faces->pitch, c.x, row_before, row_behind, c.above, count,
+                          products, out);
+            else
+                add_flows(false, u + at, above + at, faces->pitch, c.x, NULL, NULL, c.above, count, products,
+                          out);
+            react(op, out, count);
+        }
+        write_behind_once(behind);
+    }
+}
