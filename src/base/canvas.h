@@ -1,5 +1,4 @@
-/* Canvases: pictures of RGB bytes that boxes and texts are drawn on. What lies beyond their edges is not
- * drawn. */
+/* Pictures of RGB bytes to draw boxes and text on. What lies beyond their edges is not drawn. */
 #ifndef CANVAS_H
 #define CANVAS_H
 
@@ -21,7 +20,7 @@ struct canvas {
 /* A letter with the space behind it, and a line of text with the space under it, in pixels. */
 enum { CANVAS_LETTER = 12, CANVAS_LINE = 24 };
 
-/* All of one colour. To be closed. */
+/* Make a picture of one colour, to be closed. */
 bool canvas_open(struct canvas *canvas, size_t width, size_t height, struct colour ground,
                  struct fault *fault);
 void canvas_close(struct canvas *canvas);
@@ -30,7 +29,7 @@ void canvas_dot(const struct canvas *canvas, size_t x, size_t y, struct colour c
 void canvas_box(const struct canvas *canvas, size_t x, size_t y, size_t width, size_t height,
                 struct colour colour);
 
-/* A line of ASCII text below and to the right of a point; what is not ASCII becomes a question mark. */
+/* Draw a line of ASCII text below and to the right of a point; other characters become question marks. */
 void canvas_text(const struct canvas *canvas, size_t x, size_t y, const char *text, struct colour colour);
 size_t canvas_text_width(const char *text);
 

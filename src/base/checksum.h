@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of no bytes. */
+/* Checksums of an empty buffer. */
 #define CHECKSUM_CRC   0
 #define CHECKSUM_ADLER 1
 
-/* Of the bytes that `sum` is the checksum of, and of these after them. */
+/* Continue `sum` over `size` more bytes. */
 uint32_t checksum_crc(uint32_t sum, const void *bytes, size_t size);
 uint32_t checksum_adler(uint32_t sum, const void *bytes, size_t size);
 

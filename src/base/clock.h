@@ -7,11 +7,11 @@
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
 
-/* Wait between two looks at what is awaited, after so many looks: at first not at all, since it often
-   comes soon; then leave the processor to others, each time longer, up to a millisecond. */
+/* Back off in a polling loop; `looks` is the number of polls so far. The first do not wait, since what is
+   awaited often comes soon; then each wait is longer, up to a millisecond. */
 void clock_nap(unsigned looks);
 
-/* The time on CLOCK_MONOTONIC at which so long will have passed. */
+/* The time on CLOCK_MONOTONIC that many microseconds from now. */
 struct timespec clock_after(unsigned microseconds);
 
 #endif

@@ -1,4 +1,8 @@
-/* Deflating strips of data, each by itself; the pieces joined are one deflate stream. */
+/* Deflating strips of data, each by itself; the pieces joined are one deflate stream, since each but the last
+   ends with a flush at a byte. Two engines do it: ISA-L's igzip is fast, zlib reaches smaller sizes at high
+   levels. A strip is coded by runs alone or by matches. A level says which engine codes each way, and how to
+   decide: never, by a sample from the middle of the strip, or by both in full. What does not shrink is
+   stored. */
 #include "deflate.h"
 
 #include "checksum.h"
@@ -158,12 +162,6 @@ static size_t code_with_igzip(struct deflater *deflater, int level, enum coding 
     size_t used = code_rest_with_igzip(deflater, level, coding, &rest, deflated + stored, room - stored);
     return used > 0 ? stored + used : 0;
 }
-
-static bool start_igzip(struct deflater *deflater, struct fault *fault)
-{
-    deflater->igzip_tables = mem_alloc(IGZIP_TABLES_BYTES, 1, "compressing", fault);
-    return deflater->igzip_tables != NULL;
-}
 #endif
 
 /* ---- what a level asks of them ---- */
@@ -251,15 +249,6 @@ size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip
     return run(deflater, matches ? MATCHES : RUNS, strip, deflated);
 }
 
-static bool start_engines(struct deflater *deflater, struct fault *fault)
-{
-#ifdef HAVE_ISAL
-    if (!start_igzip(deflater, fault))
-        return false;
-#endif
-    return start_zlib(deflater, fault);
-}
-
 static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *fault)
 {
     enum tactic tactic = efforts[deflater->level].tactic;
@@ -267,7 +256,14 @@ static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *f
         return true;
     deflater->other_size = deflate_bound(tactic == TRY_BOTH ? strip_bytes : SAMPLE_BYTES);
     deflater->other = mem_alloc(deflater->other_size, 1, "compressing", fault);
-    return deflater->other != NULL && start_engines(deflater, fault);
+    if (deflater->other == NULL)
+        return false;
+#ifdef HAVE_ISAL
+    deflater->igzip_tables = mem_alloc(IGZIP_TABLES_BYTES, 1, "compressing", fault);
+    if (deflater->igzip_tables == NULL)
+        return false;
+#endif
+    return start_zlib(deflater, fault);
 }
 
 bool deflater_create(struct deflater **deflater, int level, size_t strip_bytes, struct fault *fault)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What deflate can look back on. */
+/* Size of deflate's window. */
 #define DEFLATE_WINDOW ((size_t)32 << 10)
 
 #define MOST_LEVEL 9 /* of compression; 0: none */
@@ -18,27 +18,27 @@ struct deflater;
 struct deflate_strip {
     const unsigned char *bytes;
     size_t size;   /* at least 1 */
-    size_t before; /* bytes that stand before these, in the stream as in memory; 0 to know none of them */
+    size_t before; /* bytes before these in the stream and in memory, to which matches may point */
     bool last;     /* of the stream */
 };
 
-/* The two bytes before the first strip. */
+/* Bytes of zlib's header, which comes before the first strip. */
 #define DEFLATE_HEADER 2
 void deflate_header(int level, unsigned char header[DEFLATE_HEADER]);
 
-/* The Adler-32 of a strip; of two strips, the second of which has so many bytes. */
+/* The Adler-32 of a strip, and of two parts joined. */
 uint32_t deflate_checksum(const struct deflate_strip *strip);
 uint32_t deflate_join(uint32_t first, uint32_t second, size_t second_size);
 
-/* A thread's own, for strips of at most so many bytes; level is 0 to 9. */
+/* Make a deflater for one thread and strips of at most `strip_bytes`; level is 0 to 9. */
 bool deflater_create(struct deflater **deflater, int level, size_t strip_bytes, struct fault *fault);
 void deflater_free(struct deflater *deflater);
 
-/* What deflating so many bytes can lead to at most. */
+/* The most bytes that deflating `size` bytes can give. */
 size_t deflate_bound(size_t size);
 
-/* Deflate into deflate_bound bytes; return how many were used, a function of the strip and level alone.
- */
+/* Deflate into room of deflate_bound bytes; return how many were used, which depends on the strip and level
+ * alone. */
 size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated);
 
 #endif

@@ -1,4 +1,4 @@
-/* What went wrong, and how it is told: one line on standard error. */
+/* Faults and messages: what went wrong, in one line on standard error. */
 #include "diag.h"
 
 #include <stdarg.h>
@@ -117,12 +117,14 @@ static void write_line(const char *text)
         fprintf(stderr, "%s: %s\n", diag_program, line);
 }
 
-static void write_format(const char *format, va_list arguments) DIAG_PRINTF(1, 0);
+static void write_at(enum diag_level level, const char *format, va_list arguments) DIAG_PRINTF(2, 0);
 
-static void write_format(const char *format, va_list arguments)
+static void write_at(enum diag_level level, const char *format, va_list arguments)
 {
     char text[DIAG_TEXT];
 
+    if (diag_current < level)
+        return;
     vsnprintf(text, sizeof text, format, arguments);
     write_line(text);
 }
@@ -137,10 +139,8 @@ void diag_note(const char *format, ...)
 {
     va_list arguments;
 
-    if (diag_current < DIAG_NORMAL)
-        return;
     va_start(arguments, format);
-    write_format(format, arguments);
+    write_at(DIAG_NORMAL, format, arguments);
     va_end(arguments);
 }
 
@@ -148,9 +148,7 @@ void diag_detail(const char *format, ...)
 {
     va_list arguments;
 
-    if (diag_current < DIAG_VERBOSE)
-        return;
     va_start(arguments, format);
-    write_format(format, arguments);
+    write_at(DIAG_VERBOSE, format, arguments);
     va_end(arguments);
 }

@@ -1,4 +1,5 @@
-/* What went wrong, and how it is told: one line on standard error, never on standard output. */
+/* Faults, which functions pass up to main, and messages: one line each on standard error, never on standard
+ * output. */
 #ifndef DIAG_H
 #define DIAG_H
 
@@ -41,7 +42,7 @@ struct fault {
 /* Fill fault and return false, so that a failing function ends with `return fault_raise(…)`. */
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...) DIAG_PRINTF(3, 4);
 
-/* The same of a subject, which stands before the reason that the format gives. */
+/* Fill a fault whose text is "subject: " and the reason that the format gives; return false. */
 bool fault_set_for(struct fault *fault, enum status status, const char *subject, const char *format, ...)
     DIAG_PRINTF(4, 5);
 
@@ -63,8 +64,7 @@ void diag_open(const char *program);
 void diag_set_level(enum diag_level level);
 enum diag_level diag_level(void);
 
-/* Where the lines of this thread go: to standard error, or to where they have been diverted, until NULL ends
- * that. */
+/* The stream for this thread's messages: standard error, or what it was redirected to; NULL ends that. */
 FILE *diag_stream(void);
 void diag_redirect(FILE *stream);
 

@@ -1,9 +1,13 @@
-/* Input files as byte streams: read in turn or at any place, looked into ahead, and stopped. */
+/* Input files as byte streams. Bytes that were looked at but not taken are held in `ahead`, so the descriptor
+   is up to 4096 bytes past the position that callers see. A cancellable read polls the file together with a
+   pipe of its own, into which file_in_cancel writes a byte that nobody ever takes out: every later read finds
+   it, too. */
 #include "file_in.h"
 
 #include "fd_io.h"
 #include "mem.h"
 #include "path.h"
+#include "size.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +23,11 @@ struct file_in {
     int descriptor;
     const char *name;
     bool owned;  /* opened here, so closed here */
-    off_t begin; /* where it stood when it was opened; −1: it cannot be set back */
+    off_t begin; /* the position when it was opened; −1: it cannot be set */
     unsigned char ahead[PEEK_CAPACITY];
     size_t ahead_begin, ahead_end;
-    bool stops;   /* a read waits for the alarm, too */
-    int alarm[2]; /* a pipe: something to read there means stop */
+    bool cancellable;
+    int cancel_pipe[2]; /* something to read there means that it is cancelled */
 };
 
 static bool refuse(const struct file_in *file, struct fault *fault)
@@ -112,11 +116,11 @@ struct file_in_state file_in_state_at(const char *path)
     return stat(path, &info) == 0 ? state_of(&info) : (struct file_in_state){.bytes = 0};
 }
 
-/* Wait until something can be read, or the end has come; false if what comes is a stop. */
+/* Wait until something can be read, or the end has come; false if it is cancelled. */
 static bool wait_to_read(const struct file_in *file, struct fault *fault)
 {
     struct pollfd watched[] = {{.fd = file->descriptor, .events = POLLIN},
-                               {.fd = file->stops ? file->alarm[0] : -1, .events = POLLIN}};
+                               {.fd = file->cancellable ? file->cancel_pipe[0] : -1, .events = POLLIN}};
 
     do {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
@@ -127,11 +131,11 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
     return true;
 }
 
-/* As much of size bytes as there is, from where the file stands, which moves on. */
+/* Read at the descriptor's position until `size` bytes or the end have come. */
 static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
                          struct fault *fault)
 {
-    bool waits = file->stops;
+    bool waits = file->cancellable;
 
     *got = 0;
     while (*got < size) {
@@ -141,7 +145,7 @@ static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_
         count = read(file->descriptor, bytes + *got, size - *got);
         if (count < 0 && errno == EINTR)
             continue;
-        waits = file->stops || fd_would_wait(count);
+        waits = file->cancellable || fd_would_wait(count);
         if (fd_would_wait(count))
             continue;
         if (count < 0)
@@ -153,7 +157,7 @@ static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_
     return true;
 }
 
-/* Let so many bytes, or all that there is room for, be held ahead. */
+/* Hold at least `size` bytes ahead, if the file has them. */
 static bool hold_ahead(struct file_in *file, size_t size, struct fault *fault)
 {
     size_t held = file->ahead_end - file->ahead_begin;
@@ -170,24 +174,19 @@ static bool hold_ahead(struct file_in *file, size_t size, struct fault *fault)
     return true;
 }
 
-static size_t show_ahead(const struct file_in *file, void *bytes, size_t size)
-{
-    size_t held = file->ahead_end - file->ahead_begin;
-    size_t shown = held < size ? held : size;
-
-    memcpy(bytes, file->ahead + file->ahead_begin, shown);
-    return shown;
-}
-
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
 {
-    if (!hold_ahead(file, size < PEEK_CAPACITY ? size : PEEK_CAPACITY, fault))
+    size_t held;
+
+    if (!hold_ahead(file, size_least(size, PEEK_CAPACITY), fault))
         return false;
-    *got = show_ahead(file, bytes, size);
+    held = file->ahead_end - file->ahead_begin;
+    *got = size_least(held, size);
+    memcpy(bytes, file->ahead + file->ahead_begin, *got);
     return true;
 }
 
-/* Bytes that reading would give at once; 0 where nobody can tell. */
+/* Bytes that a read would get without waiting; 0 if the system cannot tell. */
 static size_t waiting_bytes(const struct file_in *file)
 {
     int waiting = 0;
@@ -202,14 +201,13 @@ bool file_in_peek_nonblocking(struct file_in *file, void *bytes, size_t size, si
 {
     size_t there = file->ahead_end - file->ahead_begin + waiting_bytes(file);
 
-    return file_in_peek(file, bytes, there < size ? there : size, got, fault);
+    return file_in_peek(file, bytes, size_least(there, size), got, fault);
 }
 
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
 {
     size_t held = file->ahead_end - file->ahead_begin;
-    size_t taken = held < size ? held : size;
-    size_t more;
+    size_t taken = size_least(held, size), more;
 
     memcpy(bytes, file->ahead + file->ahead_begin, taken);
     file->ahead_begin += taken;
@@ -258,30 +256,30 @@ bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
 
 bool file_in_make_cancellable(struct file_in *file, struct fault *fault)
 {
-    if (file->stops || file_in_is_regular(file))
+    if (file->cancellable || file_in_is_regular(file))
         return true;
-    if (pipe(file->alarm) != 0)
+    if (pipe(file->cancel_pipe) != 0)
         return refuse(file, fault);
-    fcntl(file->alarm[0], F_SETFD, FD_CLOEXEC);
-    fcntl(file->alarm[1], F_SETFD, FD_CLOEXEC);
-    file->stops = true;
+    fcntl(file->cancel_pipe[0], F_SETFD, FD_CLOEXEC);
+    fcntl(file->cancel_pipe[1], F_SETFD, FD_CLOEXEC);
+    file->cancellable = true;
     return true;
 }
 
 void file_in_cancel(struct file_in *file)
 {
-    ssize_t told = file->stops ? write(file->alarm[1], "", 1) : 0;
+    ssize_t written = file->cancellable ? write(file->cancel_pipe[1], "", 1) : 0;
 
-    (void)told; /* one byte always fits into a pipe of our own */
+    (void)written; /* one byte always fits into a pipe of our own */
 }
 
 void file_in_close(struct file_in *file)
 {
     if (file == NULL)
         return;
-    if (file->stops) {
-        close(file->alarm[0]);
-        close(file->alarm[1]);
+    if (file->cancellable) {
+        close(file->cancel_pipe[0]);
+        close(file->cancel_pipe[1]);
     }
     if (file->owned && file->descriptor >= 0)
         close(file->descriptor);

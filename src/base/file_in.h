@@ -1,4 +1,5 @@
-/* Input files as byte streams: read in turn or at any place, looked into ahead, and stopped. */
+/* Input files as byte streams. They are read in turn; regular files at any offset, too. The next bytes can be
+   looked at before they are taken, and a read that waits for a pipe can be cancelled. */
 #ifndef FILE_IN_H
 #define FILE_IN_H
 
@@ -13,53 +14,53 @@ struct file_in;
 /* NULL or "-" is standard input. */
 bool file_in_open(struct file_in **file, const char *path, struct fault *fault);
 
-/* As messages name it: the path, or "standard input". */
+/* The name for messages: the path, or "standard input". */
 const char *file_in_name(const struct file_in *file);
 
-/* Whether it is standard input. */
 bool file_in_is_standard(const struct file_in *file);
 
-/* The size of a regular file from here to its end; false for pipes and the like. */
+/* The bytes of a regular file from here to its end; false for pipes and the like. */
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 
-/* What differs once the bytes of a regular file have changed: its size, and the time of its last change in
-   nanoseconds. All is 0 of pipes and the like, and where nobody knows. */
+/* What tells whether a regular file has changed: its size, and the time of its last change in nanoseconds.
+   Both are 0 for pipes and the like, and where the system does not know. */
 struct file_in_state {
     uint64_t bytes, changed;
 };
 
-/* Of an open file; of the file that a path names now. */
+/* The state of an open file, and of the file that a path names now. */
 struct file_in_state file_in_state(const struct file_in *file);
 struct file_in_state file_in_state_at(const char *path);
 
-/* Look at the next bytes without taking them: up to size of them, less only before the end of the file. */
+/* Copy the next bytes without taking them, at most 4096. Fewer than size are got only before the end of the
+ * file. */
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
-/* The same without waiting: less, too, where whoever writes into a pipe has not written more yet. */
+/* Copy what is there without waiting for the writer of a pipe. */
 bool file_in_peek_nonblocking(struct file_in *file, void *bytes, size_t size, size_t *got,
                               struct fault *fault);
 
-/* Take up to size bytes, less only at the end of the file. */
+/* Take the next bytes; fewer than size only at the end of the file. */
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
-/* Begin anew where the file began; false for pipes and the like, which give each byte once. */
+/* Go back to where the file was opened; false for pipes and the like. */
 bool file_in_rewind(struct file_in *file);
 
-/* Whether bytes can be read from any place: those of regular files. */
+/* Whether it is a regular file, which can be read at any offset. */
 bool file_in_is_regular(const struct file_in *file);
 
-/* Whether it is the regular file of that path, whatever both are called. */
+/* Whether the path leads to this file, if that is a regular one. */
 bool file_in_is_at(const struct file_in *file, const char *path);
 
-/* Read size bytes, so many after those that have been taken, and take none. Threads may do so at once. */
+/* Read `size` bytes at `offset` past the current position, without moving it. Threads may do so at once. */
 bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
                      struct fault *fault);
 
-/* Take so many bytes unread. */
+/* Skip `bytes` bytes. */
 bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault);
 
-/* From any thread: a read that waits for a pipe, and every later one, fails. The file must have been made
-   ready for it. */
+/* Once it has been made cancellable, any thread may cancel it: a read that waits for a pipe, and every later
+ * one, fails. */
 bool file_in_make_cancellable(struct file_in *file, struct fault *fault);
 void file_in_cancel(struct file_in *file);
 

@@ -1,4 +1,8 @@
-/* Output files as byte streams: temporaries that are renamed when complete, and checked ends. */
+/* Output files as byte streams. A new or regular target is written under a temporary name, which
+   temp_cleanup.c removes if a signal ends the program, and gets its name in a set (file_set.h, naming.h).
+   Whatever else is written in place. Writes in turn go through a buffer; writes at an offset go past it, into
+   tmpfs through mappings (fd_io.h). Ranks join a file that rank 0 has opened. Since nobody else should know a
+   temporary, one that has become shorter is an error. */
 #include "file_out.h"
 
 #include "fd_io.h"
@@ -167,7 +171,7 @@ static bool write_in_turn(struct file_out *file, const void *bytes, size_t size,
     return fd_write(file->descriptor, bytes, size) || refuse(file, fault);
 }
 
-static bool flush(struct file_out *file, struct fault *fault)
+bool file_out_flush(struct file_out *file, struct fault *fault)
 {
     size_t used = file->used;
 
@@ -177,18 +181,13 @@ static bool flush(struct file_out *file, struct fault *fault)
 
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
 {
-    if (size > WRITE_BUFFER - file->used && !flush(file, fault))
+    if (size > WRITE_BUFFER - file->used && !file_out_flush(file, fault))
         return false;
     if (size >= WRITE_BUFFER)
         return write_in_turn(file, bytes, size, fault);
     memcpy(file->buffer + file->used, bytes, size);
     file->used += size;
     return true;
-}
-
-bool file_out_flush(struct file_out *file, struct fault *fault)
-{
-    return flush(file, fault);
 }
 
 bool file_out_is_renamed(const struct file_out *file)
@@ -297,7 +296,7 @@ static bool has_its_length(const struct file_out *file, struct fault *fault)
            fault_set_for(fault, STATUS_IO, file->name, "the temporary file has been truncated");
 }
 
-/* How many bytes, from the first on, need not be written any more. */
+/* Store bytes through a mapping if that is faster; *stored says how many, from the first on. */
 static bool store(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
                   size_t *stored, struct fault *fault)
 {
@@ -329,7 +328,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
 
     if (descriptor < 0)
         return true;
-    if (!flush(file, fault) || !has_its_length(file, fault))
+    if (!file_out_flush(file, fault) || !has_its_length(file, fault))
         return false;
     if (file->synced && !fd_sync(descriptor))
         return refuse(file, fault);

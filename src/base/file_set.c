@@ -1,4 +1,9 @@
-/* Sets of output files, which get their names together: all of them do, or none. */
+/* Sets of output files, which get their names together: either all do, or none. First every file is
+   completed, and with
+   --sync every folder is opened, so that whatever can fail has failed while all is as before. Then, with
+   fatal signals held off, each file takes its name, and the file that had it keeps another one for the time
+   being (naming.c). If one fails, the names before it are given back in reverse order. At the end folders are
+   synced and the old files removed. */
 #include "file_set.h"
 
 #include "fd_io.h"

@@ -1,4 +1,4 @@
-/* Sets of output files, which get their names together: all of them do, or none. */
+/* Sets of output files, which get their names together: either all do, or none. */
 #ifndef FILE_SET_H
 #define FILE_SET_H
 
@@ -14,7 +14,8 @@ struct file_set_member {
                    changed; else -1 */
 };
 
-/* Empty where all is zero. The files stay the caller's, who closes them after they were committed, or not. */
+/* A set is empty where all is zero. The caller keeps its files and closes them after the commit, or without
+ * one. */
 struct file_set {
     struct file_set_member *members;
     size_t count, capacity;
@@ -22,13 +23,13 @@ struct file_set {
 
 bool file_set_add(struct file_set *set, struct file_out *file, struct fault *fault);
 
-/* Complete all files, then give them their names in the order in which they were added, while no signal ends
-   the program. If one cannot have its name, those before it give theirs back to the files that had them; the
-   fault names any that cannot, and where the file that had the name is now. */
+/* Complete all files, then rename them in the order in which they were added, while fatal signals are held
+   off. If one cannot be renamed, those before it are renamed back; the fault lists those that cannot be, and
+   where their old files are. */
 bool file_set_commit(struct file_set *set, struct fault *fault);
 void file_set_free(struct file_set *set);
 
-/* The same of a single file. */
+/* Commit a single file. */
 bool file_set_commit_one(struct file_out *file, struct fault *fault);
 
 #endif

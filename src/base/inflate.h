@@ -1,4 +1,4 @@
-/* Inflating a stream of deflate, zlib or gzip, portion by portion, by the fastest library that is linked. */
+/* Inflating a stream of deflate, zlib or gzip piece by piece, by the fastest library that is linked. */
 #ifndef INFLATE_H
 #define INFLATE_H
 
@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is around the stream of deflate; nothing with INFLATE_BARE. */
+/* The wrapper around the deflate stream; INFLATE_BARE has none. */
 enum inflate_wrapper { INFLATE_ZLIB, INFLATE_GZIP, INFLATE_BARE };
 
-/* How far back a stream refers at most. */
+/* Size of deflate's window. */
 #define INFLATE_WINDOW ((size_t)32 << 10)
 
 enum inflate_progress { INFLATE_UNDER_WAY, INFLATE_ENDED, INFLATE_DAMAGED };
 
-/* What one call is to do, and what it has done. Where the room is filled, there may be more of what was used
-   already: a call without bytes brings it. */
+/* Input and output of one call, and how many bytes it used and made. If it filled the room, a further call
+   may make more even without input. */
 struct inflate_portion {
     const unsigned char *from;
     size_t size, used;
@@ -28,23 +28,23 @@ struct inflater;
 
 bool inflater_create(struct inflater **inflater, enum inflate_wrapper wrapper, struct fault *fault);
 
-/* The checksum at the end of the stream, if it has one, is compared before INFLATE_ENDED comes; what follows
-   it is left. */
+/* INFLATE_ENDED comes after the checksum at the end, if there is one, was found to be right. What follows it
+ * is not used. */
 enum inflate_progress inflater_run(struct inflater *inflater, struct inflate_portion *portion);
 
-/* How a stream is damaged. */
+/* Why decoding failed. */
 const char *inflater_damage(const struct inflater *inflater);
 
-/* Another stream follows. */
+/* Begin a new stream. */
 void inflater_restart(struct inflater *inflater);
 
-/* Of a bare stream: go on where a block begins, after so many bytes, at most INFLATE_WINDOW of them. */
+/* Begin a bare stream where a block begins; `before` are the bytes before it, at most INFLATE_WINDOW. */
 void inflater_resume(struct inflater *inflater, const void *before, size_t size);
 
-/* Of a bare stream: whether it stands between two blocks and two bytes, and has put out everything. */
+/* For a bare stream: true at a byte-aligned block boundary with no pending output. */
 bool inflater_at_boundary(const struct inflater *inflater);
 
-/* Of a bare stream that has ended: bytes that were used, and follow its end. Returns how many. */
+/* For a bare stream that has ended: copy the bytes after its end that were used already; return how many. */
 #define INFLATE_UNUSED_MOST 8
 size_t inflater_unused_input(const struct inflater *inflater, unsigned char bytes[INFLATE_UNUSED_MOST]);
 

@@ -13,19 +13,19 @@ struct json {
     bool follows; /* what comes next is not the first in its object or array */
 };
 
-/* Each of these writes a value: a member where it has a name, an element of an array where that is NULL. */
+/* Each function writes a value: a member if it has a name, an element of an array if that is NULL. */
 void json_begin_object(struct json *json, const char *name);
 void json_end_object(struct json *json);
 void json_begin_array(struct json *json, const char *name);
 void json_end_array(struct json *json);
 
-/* Text may hold any bytes; JSON is UTF-8, so what is none becomes U+FFFD. NULL becomes null. */
+/* Text may hold any bytes; those that are not UTF-8 become U+FFFD. NULL becomes null. */
 void json_text(struct json *json, const char *name, const char *text);
 
-/* JSON has no word for what is not finite: it becomes null. */
+/* A number that is not finite becomes null. */
 void json_number(struct json *json, const char *name, double value);
 
-/* The same with ten digits, as messages have it. */
+/* The number with ten digits, as messages have it. */
 void json_short_number(struct json *json, const char *name, double value);
 void json_count(struct json *json, const char *name, uint64_t count);
 void json_counts(struct json *json, const char *name, const uint64_t *counts, size_t count);

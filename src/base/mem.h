@@ -15,19 +15,19 @@ extern "C" {
 /* result = a · b; false on overflow. */
 bool mem_product(size_t *result, size_t a, size_t b);
 
-/* count · size bytes, uninitialised, aligned for every vector unit; NULL with STATUS_LIMIT when they are not
-   to be had. A request of nothing still returns a pointer. Release with mem_free. */
+/* Allocate count · size bytes, uninitialised, aligned for every vector unit; NULL with STATUS_LIMIT if there
+   is not so much. A request of 0 bytes still returns a pointer. Release with mem_free. */
 void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault);
 
-/* The same, every byte zero. */
+/* Allocate bytes that are all zero. */
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
 
-/* Zero as well, but not yet there: the system gives a page when it is first touched. Aligned for nothing but
-   scalars. */
+/* Allocate zero bytes of which the system provides a page when it is first touched; aligned for scalars only.
+ */
 void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 
-/* Room for one item more than count: the array as it is, or twice as long in its place, which sets *capacity.
-   NULL as from mem_alloc; the array then stays what it was. */
+/* Ensure room for count + 1 items; doubles *capacity when full. Returns the array, which may have moved; NULL
+   as from mem_alloc, and then the old array stays. */
 void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
                struct fault *fault);
 

@@ -1,4 +1,6 @@
-/* The machine: how much memory it has for this process, and how large its caches are. */
+/* How much memory this process may take: the least of what the machine has, what its control groups allow,
+   and what its limit on addresses leaves. Control groups come in two versions, with different files; a group
+   is limited by all of its parents, too, so each folder up to the root is asked. */
 #include "memory_limits.h"
 
 #include <stdio.h>

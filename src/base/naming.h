@@ -1,4 +1,4 @@
-/* Names that temporary files take over, and give back to the files that had them before. */
+/* How a temporary file takes its name, and gives it back to the file that had it before. */
 #ifndef NAMING_H
 #define NAMING_H
 
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What became of the file that had the name. */
+/* What became of the file that had the name before. */
 enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST, NAMING_STRANDED };
 
 struct naming {

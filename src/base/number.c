@@ -120,14 +120,6 @@ const char *number_format_product(const size_t *factors, size_t count, char *tex
     return text;
 }
 
-/* More digits where what is left of the whole, or of nothing, would be lost to rounding. */
-static int digits_of_share(double percent)
-{
-    if (percent < 1.0 || percent >= 99.0)
-        return 2;
-    return percent < 10.0 || percent >= 90.0 ? 1 : 0;
-}
-
 const char *number_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
@@ -136,6 +128,8 @@ const char *number_plural(uint64_t count)
 const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size)
 {
     double percent = 100.0 * ((double)part / (double)whole);
+    /* More digits near 0 and 100, where rounding would hide the rest. */
+    int digits = percent < 1.0 || percent >= 99.0 ? 2 : percent < 10.0 || percent >= 90.0 ? 1 : 0;
 
     if (part == 0 || part == whole)
         snprintf(text, size, "%d %%", part == 0 ? 0 : 100);
@@ -144,7 +138,7 @@ const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_
     else if (percent > 99.99)
         snprintf(text, size, "more than 99.99 %%");
     else
-        snprintf(text, size, "%.*f %%", digits_of_share(percent), percent);
+        snprintf(text, size, "%.*f %%", digits, percent);
     return text;
 }
 

@@ -20,20 +20,19 @@ bool number_parse_bytes(const char *text, uint64_t *value);
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
                        size_t *count);
 
-/* Bytes for a reader: "1.5 GiB". Returns text. */
+/* Format bytes: "1.5 GiB". Returns text. */
 const char *number_format_bytes(double bytes, char *text, size_t size);
 
-/* Whole numbers to be multiplied, for a reader: "640 x 480 x 3". Returns text. */
+/* Format factors: "640 x 480 x 3". Returns text. */
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size);
 
 /* The ending of a noun after a count: "" after 1, else "s". */
 const char *number_plural(uint64_t count);
 
-/* A share of a whole above 0 for a reader: "12 %". It says 0 % of nothing and 100 % of everything alone.
-   Returns text. */
+/* Format a share of a whole above 0: "12 %". Only nothing is 0 %, and only everything 100 %. Returns text. */
 const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size);
 
-/* A time for a reader: "0.012 ms", "350 ms", "12.3 s", "5 min 20 s". Returns text. */
+/* Format a time: "0.012 ms", "350 ms", "12.3 s", "5 min 20 s". Returns text. */
 const char *number_format_seconds(double seconds, char *text, size_t size);
 
 #endif

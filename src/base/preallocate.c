@@ -1,118 +1,67 @@
-/* Reservations: the room that files will need, taken while others read and compute. */
+/* Allocating room on the disk for files while others read and compute. It takes seconds for large files on
+   some systems, so a thread does it beside the caller, in pieces: between two of them other processes can
+   write into the file, and the thread sees whether the room is still wanted. The first failure ends it;
+   callers look for that from time to time. */
 #include "preallocate.h"
 
 #include "mem.h"
 #include "threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-/* Room that is taken at a time. Between two pieces, other processes can write into the file, and the thread
-   sees whether more is wanted. */
 #define PIECE_BYTES ((uint64_t)64 << 20)
 
 struct preallocation {
-    struct preallocate_file *rooms;
-    size_t count;
     pthread_t thread;
-    bool runs;             /* the thread does, and nobody has waited for it */
-    pthread_mutex_t mutex; /* of what follows */
-    bool unwanted, failed;
+    bool runs;            /* the thread does, and nobody has waited for it */
+    atomic_bool unwanted; /* the caller needs no more room */
+    atomic_bool failed;   /* `fault` is filled in, and stays as it is */
     struct fault fault;
+    size_t count;
+    struct preallocate_file files[];
 };
 
-static bool is_wanted(struct preallocation *preallocation)
+static void *allocate_all(void *data)
 {
-    bool wanted;
-
-    pthread_mutex_lock(&preallocation->mutex);
-    wanted = !preallocation->unwanted;
-    pthread_mutex_unlock(&preallocation->mutex);
-    return wanted;
-}
-
-static void fail(struct preallocation *preallocation, const struct fault *fault)
-{
-    pthread_mutex_lock(&preallocation->mutex);
-    preallocation->fault = *fault;
-    preallocation->failed = true;
-    pthread_mutex_unlock(&preallocation->mutex);
-}
-
-static bool take_room(struct preallocation *preallocation, const struct preallocate_file *room,
-                      struct fault *fault)
-{
-    uint64_t taken = 0;
+    struct preallocation *preallocation = data;
     bool done = true;
 
-    while (done && taken < room->bytes && is_wanted(preallocation)) {
-        uint64_t left = room->bytes - taken;
-        taken += left < PIECE_BYTES ? left : PIECE_BYTES;
-        done = file_out_reserve(room->file, taken, fault);
+    for (size_t i = 0; done && i < preallocation->count; i++) {
+        const struct preallocate_file *file = &preallocation->files[i];
+        for (uint64_t bytes = 0; done && bytes < file->bytes && !preallocation->unwanted;) {
+            bytes = file->bytes - bytes < PIECE_BYTES ? file->bytes : bytes + PIECE_BYTES;
+            done = file_out_reserve(file->file, bytes, &preallocation->fault);
+        }
     }
-    return done;
-}
-
-static void take_rooms(struct preallocation *preallocation)
-{
-    struct fault fault;
-    bool done = true;
-
-    for (size_t i = 0; done && i < preallocation->count; i++)
-        done = take_room(preallocation, &preallocation->rooms[i], &fault);
-    if (!done)
-        fail(preallocation, &fault);
-}
-
-static void *take_rooms_beside(void *data)
-{
-    take_rooms(data);
+    preallocation->failed = !done;
     return NULL;
 }
 
-static struct preallocation *of_rooms(const struct preallocate_file *rooms, size_t count, struct fault *fault)
-{
-    struct preallocation *preallocation = mem_zeroed(1, sizeof *preallocation, "the preallocation", fault);
-
-    if (preallocation == NULL)
-        return NULL;
-    preallocation->rooms = mem_alloc(count, sizeof *rooms, "the preallocation", fault);
-    if (preallocation->rooms == NULL) {
-        mem_free(preallocation);
-        return NULL;
-    }
-    memcpy(preallocation->rooms, rooms, count * sizeof *rooms);
-    preallocation->count = count;
-    return preallocation;
-}
-
-struct preallocation *preallocate_begin(const struct preallocate_file *rooms, size_t count,
+struct preallocation *preallocate_begin(const struct preallocate_file *files, size_t count,
                                         struct fault *fault)
 {
-    struct preallocation *preallocation = of_rooms(rooms, count, fault);
+    struct preallocation *preallocation =
+        mem_zeroed(1, sizeof *preallocation + count * sizeof *files, "the preallocation", fault);
 
     if (preallocation == NULL)
         return NULL;
-    pthread_mutex_init(&preallocation->mutex, NULL);
+    preallocation->count = count;
+    memcpy(preallocation->files, files, count * sizeof *files);
     preallocation->runs =
-        thread_start(&preallocation->thread, THREAD_SMALL_STACK, take_rooms_beside, preallocation);
+        thread_start(&preallocation->thread, THREAD_SMALL_STACK, allocate_all, preallocation);
     if (!preallocation->runs)
-        take_rooms(preallocation);
+        allocate_all(preallocation);
     return preallocation;
 }
 
 bool preallocate_has_failed(struct preallocation *preallocation, struct fault *fault)
 {
-    bool failed;
-
-    if (preallocation == NULL)
+    if (preallocation == NULL || !preallocation->failed)
         return false;
-    pthread_mutex_lock(&preallocation->mutex);
-    failed = preallocation->failed;
-    if (failed)
-        *fault = preallocation->fault;
-    pthread_mutex_unlock(&preallocation->mutex);
-    return failed;
+    *fault = preallocation->fault;
+    return true;
 }
 
 static void join(struct preallocation *preallocation)
@@ -133,11 +82,7 @@ void preallocate_end(struct preallocation *preallocation)
 {
     if (preallocation == NULL)
         return;
-    pthread_mutex_lock(&preallocation->mutex);
     preallocation->unwanted = true;
-    pthread_mutex_unlock(&preallocation->mutex);
     join(preallocation);
-    pthread_mutex_destroy(&preallocation->mutex);
-    mem_free(preallocation->rooms);
     mem_free(preallocation);
 }

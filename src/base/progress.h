@@ -22,13 +22,13 @@ struct progress {
 /* `total` is the work ahead in sample updates. Auto shows the bar where standard error is a terminal. */
 void progress_begin(struct progress *progress, enum progress_mode mode, double total);
 
-/* The same for files; each counts as 1. */
+/* Begin a bar that counts files. */
 void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files);
 
-/* From any thread. */
+/* Add work that is done. Any thread may. */
 void progress_add(struct progress *progress, double work);
 
-/* Take the bar away until it is drawn again: something else is to be written. */
+/* Remove the bar until it is drawn again, because something else is to be written. */
 void progress_wipe(struct progress *progress);
 void progress_end(struct progress *progress);
 

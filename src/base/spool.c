@@ -1,4 +1,4 @@
-/* Spools: bytes that are kept for a while, in a file without a name. */
+/* Spool files: temporary files without a name, for bytes that do not fit into memory. */
 #include "spool.h"
 
 #include "fd_io.h"

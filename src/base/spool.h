@@ -1,4 +1,4 @@
-/* Spools: bytes that are kept for a while, in a file without a name. */
+/* Spool files: temporary files without a name, for bytes that do not fit into memory. */
 #ifndef SPOOL_H
 #define SPOOL_H
 
@@ -14,11 +14,11 @@ struct spool {
     const char *output; /* the file beside which it lies, for messages */
 };
 
-/* In the folder that the output is in, or where temporary files go if it is in none. */
+/* Make one in the folder of the output, or where temporary files go ($TMPDIR) if the output has none. */
 bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault);
 void spool_close(struct spool *spool);
 
-/* Bytes in any order, by several threads. */
+/* Write and read at any offset. Threads may do so at once. */
 bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,
                  struct fault *fault);
 bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t size, struct fault *fault);

@@ -1,4 +1,8 @@
-/* Temporary files that are removed however the program ends. */
+/* Removing temporary files however the program ends. A list holds the files; a signal's handler and an exit
+   handler remove what is on it. The handler may take no lock, so an atomic state says who may touch the list:
+   threads block all signals, take a mutex among themselves, and set BUSY; the handler waits until the state
+   is OPEN, and since no thread is interrupted while BUSY, that comes soon. Once files are being removed, no
+   thread gets in any more: what it would make would stay. */
 #include "temp_cleanup.h"
 
 #include <poll.h>
@@ -10,8 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who may touch the list. A signal's handler can wait for OPEN without a lock, since no thread is interrupted
-   while it is BUSY; after REMOVING nobody comes in any more. */
+/* Who may touch the list. */
 enum state { OPEN, BUSY, REMOVING, REMOVED };
 
 /* The handler, and whoever calls exit, have no other way to reach them. */

@@ -1,36 +1,35 @@
-/* Temporary files that are removed however the program ends. */
+/* Removing temporary files however the program ends. */
 #ifndef TEMP_CLEANUP_H
 #define TEMP_CLEANUP_H
 
 #include <signal.h>
 #include <stddef.h>
 
-/* A temporary in the hands of its owner. */
+/* A temporary file; the struct belongs to whoever made the file. */
 struct temp_file {
     const char *path;
     struct temp_file *next;
 };
 
-/* Remove what is listed upon signals and exit; call once, first. */
+/* From now on, remove the listed files upon signals and exit; call once, first. */
 void temp_cleanup_open(void);
 
-/* Other processes get the signal that ends this one, and are killed once one of them has ended: leave
-   them so much time to remove their files. Call before anything is listed. */
+/* Wait that long between removing the files and ending by a signal. MPI kills the other ranks once one has
+   ended; this leaves them time to remove their files. Call before anything is listed. */
 void temp_cleanup_linger(unsigned milliseconds);
 
-/* Between the two the program does not end by a signal: a temporary is made and listed, or gets its name and
-   is no longer listed, in one. From any thread; short. `before` keeps the signals that were blocked before.
- */
+/* Hold off fatal signals while a temporary file is created, renamed or removed, so that the list is true
+   whenever a signal comes. From any thread; briefly. `before` keeps the signals that were blocked before. */
 void temp_cleanup_hold_signals(sigset_t *before);
 void temp_cleanup_release_signals(const sigset_t *before);
 
-/* Between temp_cleanup_hold_signals and temp_cleanup_release_signals alone. The struct must stay where it is
- * until it is forgotten. */
+/* Put a file on the list, or take it off, while signals are held off. The struct must stay where it is
+ * meanwhile. */
 void temp_cleanup_add(struct temp_file *file);
 void temp_cleanup_forget(struct temp_file *file);
 
-/* Between them, too: how many are listed, and their paths, one after the other, each with its end, as far as
-   there is room. Returns the bytes that all of these take. */
+/* While signals are held off: count the listed files and copy their paths, each with its terminator, as far
+   as there is room. Returns the bytes that all paths take. */
 size_t temp_cleanup_list(char *paths, size_t room, size_t *count);
 
 #endif

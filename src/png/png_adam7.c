@@ -1,4 +1,6 @@
-/* Interlaced pictures: their seven passes, decoded and kept, and the rows that they make up together. */
+/* Interlaced pictures. The last of their seven passes has every second row, so all passes are decoded before
+   the first row is known. They are kept one after the other, row by row, in memory or in a spool file; a row
+   of the picture is then spread from the passes that have samples of it. */
 #include "png_adam7.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* Interlaced pictures: their seven passes, decoded and kept, and the rows that they make up together. */
+/* Interlaced pictures: their seven passes are decoded and kept, and rows of the picture are put together from
+ * them. */
 #ifndef PNG_ADAM7_H
 #define PNG_ADAM7_H
 
@@ -18,7 +19,7 @@ struct png_adam7 {
     unsigned char *row;  /* room for one of a pass */
 };
 
-/* With spool and extents filled in; false without memory. To be closed in any case. */
+/* Allocate, with spool and extents filled in; false without memory. To be closed in any case. */
 bool png_adam7_open(struct png_adam7 *adam7, struct fault *fault);
 void png_adam7_close(struct png_adam7 *adam7);
 

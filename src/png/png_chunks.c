@@ -1,4 +1,6 @@
-/* Chunks of a PNG: the ancillary chunks that still hold for a filtered copy of it, kept byte for byte. */
+/* Ancillary chunks of a PNG. Those that still hold for a filtered picture are kept byte for byte, if they are
+   sound: at their place in the file, of their length, and once only if they may not repeat. The types of all
+   others are listed as dropped. */
 #include "png_chunks.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Chunks of a PNG: the ancillary chunks that still hold for a filtered copy of it, kept byte for byte. */
+/* Ancillary chunks of a PNG. Those that still hold for a filtered picture are kept byte for byte. */
 #ifndef PNG_CHUNKS_H
 #define PNG_CHUNKS_H
 
@@ -25,7 +25,7 @@ struct png_loss {
 
 enum { PNG_LOSSES_MOST = 16 };
 
-/* In the order of the file; all zero but the name is empty. */
+/* The kept chunks in the order of the file. All zero but the name is empty. */
 struct png_chunks {
     const char *file_name; /* for messages */
     struct png_chunk *first, *last;
@@ -41,10 +41,10 @@ struct png_chunks {
 bool png_chunks_offer(struct png_chunks *chunks, const char *type, enum png_chunks_section section,
                       const void *bytes, size_t size, struct fault *fault);
 
-/* A chunk of which no more is known than what its head says, and why. It may have been about colours. */
+/* Drop a chunk of which only the head is known, for a reason. It may have been about colours. */
 void png_chunks_drop(struct png_chunks *chunks, const char *type, const char *damage);
 
-/* What is left out, as a line of text; empty where nothing is. */
+/* List what was dropped in one line of text; empty if nothing was. */
 void png_chunks_list_dropped(const struct png_chunks *chunks, char *text, size_t size);
 
 /* The first chunk of a type, or NULL. */

@@ -1,4 +1,5 @@
-/* libpng's errors and its memory, told as faults: what the reader and the encoder of PNG share. */
+/* How libpng's errors and its failed allocations become faults. The first one fills the fault of the call
+   under way; the callers' own callbacks fill it themselves and leave by the same jump. */
 #include "png_error.h"
 
 #include <setjmp.h>

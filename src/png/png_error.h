@@ -1,4 +1,5 @@
-/* libpng's errors and its memory, told as faults: what the reader and the encoder of PNG share. */
+/* How libpng's errors and its failed allocations become faults, for the reader and the encoder of PNG. libpng
+   leaves a call by longjmp. */
 #ifndef PNG_ERROR_H
 #define PNG_ERROR_H
 
@@ -16,10 +17,10 @@ struct png_error_trap {
     bool starved;        /* libpng was refused memory */
 };
 
-/* Ready the trap for one call into libpng; setjmp(png_jmpbuf(png)) comes next. */
+/* Begin a call into libpng; setjmp(png_jmpbuf(png)) comes next. */
 void png_error_begin(struct png_error_trap *trap, struct fault *fault);
 
-/* libpng's error function: fill the fault, unless it is, and jump. */
+/* libpng's error function: fill the fault, unless it is filled, and jump. */
 _Noreturn void png_error_raise(png_structp png, png_const_charp message);
 
 /* Jump out of a callback that has filled the fault itself. */
@@ -29,7 +30,7 @@ _Noreturn void png_error_leave(png_structp png);
 png_voidp png_error_malloc(png_structp png, png_alloc_size_t size);
 void png_error_free(png_structp png, png_voidp pointer);
 
-/* libpng could not even start: fill the fault, unless it is; return false. */
+/* Fill the fault, unless it is filled, after libpng could not even start; return false. */
 bool png_error_at_start(struct png_error_trap *trap);
 
 #endif

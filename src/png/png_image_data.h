@@ -27,7 +27,7 @@ struct png_inflate_piece {
     const char *damage;
 };
 
-/* Take the file's next bytes, all of them, or leave for libpng's error handler. */
+/* Read the file's next bytes, all of them, or leave for libpng's error handler. */
 typedef void png_image_data_read(png_structp png, png_bytep bytes, size_t size);
 
 struct png_inflater;
@@ -55,17 +55,17 @@ bool png_image_data_is_head(png_const_bytep head);
 /* libpng is about to see the head of the first such chunk: make it that of an empty one. */
 void png_image_data_begin(struct png_image_data *data, png_structp png, png_bytep head);
 
-/* What libpng is to read while `available` is not 0. */
+/* Give libpng bytes in place of the file while `available` is not 0. */
 void png_image_data_give(struct png_image_data *data, png_bytep bytes, size_t size);
 
-/* The next bytes, inflated. What is wrong is told as libpng tells it. */
+/* Copy the next inflated bytes. Errors are raised as libpng raises them. */
 void png_image_data_inflate(struct png_image_data *data, png_structp png, unsigned char *bytes, size_t size,
                             struct fault *fault);
 
-/* All bytes that belong to the picture were taken: none may be left. */
+/* Check that no bytes are left once the picture has all. */
 void png_image_data_end(struct png_image_data *data, png_structp png);
 
-/* Before libpng reads on: nothing may follow the deflated stream. */
+/* Let libpng read on: nothing may follow the deflated stream. */
 void png_image_data_leave(struct png_image_data *data, png_structp png);
 
 void png_image_data_release(struct png_image_data *data);

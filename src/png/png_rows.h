@@ -29,14 +29,14 @@ struct png_rows {
     unsigned char *filtered, *plain, *above;
 };
 
-/* For rows as wide as the header says, or less. To be closed in any case. */
+/* Allocate for rows as wide as the header says, or less. To be closed in any case. */
 bool png_rows_open(struct png_rows *rows, png_structp png, png_infop info, struct fault *fault);
 void png_rows_close(struct png_rows *rows);
 
-/* What comes next is the first of rows so many pixels wide: those of the picture, or of a pass. */
+/* Begin a picture, or a pass of an interlaced one, whose rows have `width` pixels. */
 void png_rows_begin(struct png_rows *rows, size_t width);
 
-/* The samples of the next row. What is wrong is told as libpng tells it. */
+/* Decode the next row to samples. Errors are raised as libpng raises them. */
 void png_rows_next(struct png_rows *rows, png_structp png, struct png_image_data *data,
                    unsigned char *samples, struct fault *fault);
 
