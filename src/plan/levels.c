@@ -471,6 +471,7 @@ uint64_t levels_digest(const struct levels *levels)
     for (size_t i = 0; i < levels->stage_count; i++) {
         const struct levels_step *step = &levels->steps[i];
         all = digest(digest(all, step->step.count), most_together(levels, i));
+        all = digest(all, step->forms[0].most_first);
         for (size_t k = 0; k < step->step.count; k++)
             all = digest(digest(all, single_reach(step, k)), step->forms[k].reach);
     }
