@@ -1,5 +1,14 @@
 /* Byte streams: the bytes of a file in turn, decoded on their way where they are coded, once or several
- * times. */
+   times.
+
+   A stream with a decoder owns the stream under it, from which it reads; the last one reads the file. That a
+   header is compressed by gzip, and the samples behind it by a code of their own, makes two decoders on top
+   of each other. Each stream can be looked into ahead (`ahead`), by which formats are recognised and lines of
+   headers are cut. gzip and zlib are inflated by several threads (gzip_reader.h); all else happens in the
+   caller's.
+
+   byte_stream_most says what may come at most, by the best ratio of each code on the way: a header that
+   claims more is refused before any memory is taken for it. */
 #include "byte_stream.h"
 
 #include "base/inflate.h"

@@ -1,4 +1,9 @@
-/* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
+/* File formats: how the format of an input is found, and what all sources and sinks have in common.
+
+   The first bytes of an input decide, decompressed if they are those of gzip; its name counts only where no
+   format has a mark there. Where the command line describes raw samples, everything but a PNG is taken as
+   such, compressed by gzip or not. Files of formats that are not read are known by their first bytes or their
+   names, and refused with a hint at what converts them (foreign_type.h). */
 #include "format.h"
 
 #include "base/number.h"

@@ -1,4 +1,17 @@
-/* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
+/* File formats: a vtable for each, and what a format tells of the samples that it reads or is to write.
+
+   source_open reads a header, and replaces what the command line gives instead: distances, channels, the
+   volume of a series. It allocates nothing for samples, since the plan may still refuse the job. Planes are
+   read in turn by one thread, or in any order by several where the source is `random`. After the last plane,
+   source_end checks that the file ends where it should.
+
+   sink_open writes a header. Planes are written in turn, or in any order at their places where sink->samples
+   has a file. sink_finish writes what comes last; no file has its name before that, and all files of a job
+   get their names together (base/file_set.h).
+
+   A sink may look at the source that its samples come from: formats of one family pass the header of the
+   input on, but for what no longer holds, and others keep what they have fields for. What is left out is told
+   by name. */
 #ifndef FORMAT_H
 #define FORMAT_H
 
@@ -21,18 +34,18 @@
 enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
 enum endian endian_native(void);
 
-/* The volume that is taken of a series, and how many the input has; of 0 none was chosen. */
+/* The volume that is taken from a series, and how many volumes the input has; 0: none was chosen. */
 struct header_choice {
     size_t volume, count;
 };
 
-/* How the values of an output relate to those of the input. Header fields about values hold only as far as
- * that. */
+/* How the values of an output relate to those of the input. It decides which header fields about values still
+   hold for the output. */
 enum values {
-    VALUES_COPIED,   /* the same, all of them: their extremes, too */
-    VALUES_FILTERED, /* of the same kind, since constants stay what they are: a range to be shown */
-    VALUES_DERIVED,  /* others: what samples stand for */
-    VALUES_MAPPED    /* to a range that was asked for: nothing that tells of values */
+    VALUES_COPIED,   /* all of them are there unchanged, so that their extremes hold, too */
+    VALUES_FILTERED, /* constants stay what they are, so that a range to be shown still holds */
+    VALUES_DERIVED,  /* slopes, for example: only what samples stand for still holds */
+    VALUES_MAPPED    /* to a range that was asked for: nothing about values holds */
 };
 
 /* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
@@ -63,7 +76,8 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes. */
 size_t header_samples(const struct header *header);
 
-/* What the command line says of the input. */
+/* What the command line says about the input. A format whose header describes the samples refuses most of it
+   (source_open). */
 struct source_request {
     bool has_dims;
     struct grid grid; /* extents where has_dims; channels and spacing always */
@@ -89,9 +103,9 @@ struct source {
        and file_in_cancel make reads that wait for it fail. */
     struct file_in *awaited;
     struct header header;
-    char note[512];    /* what was assumed, to be told once the job is accepted; else empty */
-    char warning[512]; /* what speaks against it, likewise */
-    char dropped[512]; /* after the end: what of the file the format cannot pass on; else empty */
+    char note[512];    /* what was assumed, shown once the job is accepted; else empty */
+    char warning[512]; /* what speaks against it, shown at the same time */
+    char dropped[512]; /* after the end: names of what no output can have from this file; else empty */
     size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
                           it is given a file for it */
     size_t beside_bytes; /* what it takes for that beside it, in memory always */
@@ -109,8 +123,8 @@ struct sink_request {
                                     keep, if the sink's format understands it */
 };
 
-/* Where a sink's samples lie in a file, plane after plane, so that several threads can write them in any
- * order. */
+/* Where a sink's samples lie in a file, plane after plane, so that several threads or processes can write
+   them in any order. */
 struct sink_place {
     struct file_out *file; /* NULL: samples come in turn alone */
     uint64_t begin;
@@ -128,7 +142,8 @@ struct sink {
     void *state;
 };
 
-/* Formats of a family read each other's headers, and keep what these tell. */
+/* Formats of a family have the same fields in their headers: an output of the input's family is written with
+   the header of the input. */
 enum format_family {
     FAMILY_RAW,
     FAMILY_PNG,
@@ -139,7 +154,7 @@ enum format_family {
     FAMILY_TIFF
 };
 
-/* What a header can tell of alpha. */
+/* What a header can say about alpha. */
 enum format_alpha {
     FORMAT_NO_ALPHA,
     FORMAT_RGBA,         /* that the last of four channels is alpha, by which colour is not multiplied */
@@ -148,13 +163,13 @@ enum format_alpha {
 };
 
 struct format {
-    const char *name; /* which files of it end in, too */
+    const char *name; /* names of its files end in a dot and this */
     enum format_family family;
     const char *summary;
     const char *title;                  /* with its article, where it describes its samples: "an NRRD file" */
     const struct format *compressed_as; /* the same compressed by gzip as a whole; NULL where there is none */
-    bool compressed;                    /* it is that */
-    bool in_turn;                       /* its samples can only be written in turn */
+    bool compressed;                    /* all of the file is compressed by gzip */
+    bool in_turn;                       /* its samples can only be written one plane after the other */
     bool joins;                         /* cat joins its header, and samples without one, packed if it is */
     bool compresses;                    /* a level of compression means something */
     bool holds_series;                  /* volumes may follow each other */

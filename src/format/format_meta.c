@@ -1,4 +1,13 @@
-/* MetaImage: a header in text, with the samples after it or in files of their own. */
+/* MetaImage: a header in text, with the samples after it or in files of their own.
+
+   Some fields have several names (struct field_alias). The first name counts that the header has, and what
+   stands under others must agree with it. ElementSize alone may differ from ElementSpacing: a sample need not
+   fill the distance. As in ITK, a distance below 0 makes an axis run against its direction. Axes after the
+   third are a series. They have no part in the matrix, and many writers give numbers for the three axes in
+   space alone (axes_told).
+
+   What the header says about axes is parsed once, into struct axes, which stays with the source. An output
+   that is a MetaImage file too gets all other lines as they are. */
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"

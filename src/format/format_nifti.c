@@ -1,4 +1,16 @@
-/* NIfTI-1 and NIfTI-2: one file, or a header and a file of samples. */
+/* NIfTI-1 and NIfTI-2: one file, or a header and a file of samples.
+
+   The header is kept as it stands in the file, in its byte order (struct raw_header). NIFTI_FIELDS says where
+   each field is in either version; whole and real read a number there, put_whole and put_real write one. So
+   the header of an output from a NIfTI file is a copy, in which only that is written which has changed, and
+   what nobody here knows stays.
+
+   A header places the grid in space twice: by sform, a matrix, and by qform, a rotation. sform counts if its
+   vectors have the lengths that pixdim gives, else qform (read_place). A region moves both. Another format
+   gets one of them, and what the other one says beyond that is told as left out (list_transforms).
+
+   Extensions lie between the header and the samples, or follow a header alone. They are passed on as they
+   are, but for the numbers of their lengths and kinds if the byte order becomes another one. */
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"

@@ -1,4 +1,10 @@
-/* NPY, the files of NumPy: versions 1 to 3; in C order when written. */
+/* NPY, the files of NumPy: versions 1 to 3 are read, and version 1 is written, in C order.
+
+   The header is a dictionary of Python with three keys, which a cursor reads that knows no more of Python
+   than such dictionaries. NumPy names the slowest axis first: the last three are z, y and x, and those before
+   them count the volumes of a series. An array in Fortran's order has x slowest in the file: volume.c then
+   transposes it, for which all samples are held (transpose.h). Axes before the last three are kept as they
+   were in an output that is an NPY file. */
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"

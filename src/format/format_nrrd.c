@@ -1,4 +1,14 @@
-/* NRRD: a header in text, with the samples after it or in files of their own. */
+/* NRRD: a header in text, with the samples after it or in files of their own.
+
+   An array has up to 16 axes, the fastest first. If the first axis holds channels, as its kind says, it
+   becomes the channels of the grid; the next three are x, y and z; those after them count the volumes of a
+   series. Distances come from "spacings" or from the lengths of the vectors in "space directions"; an axis
+   that has both is refused unless they agree. Where the grid is in space is known in the three spaces that
+   other formats know as well (spaces), and only if directions have three parts, or four with time.
+
+   What the header says about axes is parsed once, into struct axes. It stays with the source, for an output
+   that is an NRRD file too: there all other lines are passed on as they are, comments and pairs of keys and
+   values included. */
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/number.h"

@@ -1,4 +1,15 @@
-/* PNG: chunks by libpng, rows streamed; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
+/* PNG: chunks by libpng, rows streamed; every colour type and depth in, gray or RGB of 8 or 16 bits out.
+
+   libpng reads the chunks before and after the image and says what is wrong with them; image data goes past
+   it. All that libpng reads comes through read_bytes, which sees each chunk's head: at the first IDAT,
+   png/png_image_data.h takes the file over, inflates on
+   another thread where there is one, and libpng is given an empty chunk
+   instead. png/png_rows.h makes rows of what was inflated; an interlaced picture is decoded as a whole before
+   its first row is known (png/png_adam7.h). Ancillary chunks come to take_chunk unparsed, where those are
+   kept that hold for a filtered copy (png/png_chunks.h).
+
+   libpng leaves by longjmp. Each function that calls it sets the jump itself, and reads nothing after a jump
+   that it has changed before. png/png_error.h turns what libpng says into the fault of the call under way. */
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"

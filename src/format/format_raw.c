@@ -1,4 +1,11 @@
-/* Raw volumes: samples and nothing else, described by the command line. */
+/* Raw volumes: samples and nothing else, described by the command line.
+
+   Of what the command line says, only the length of the file can be checked, and so it has to fit to the
+   byte. A refusal names what would fit: other types, a cube, a header of some bytes to skip, extents that are
+   a part of the file's name, or the header of another format beside it; none of that is ever taken by itself.
+   Only the type is, where it was not given: the length tells the size of a sample, and a note says what was
+   made of it. Where the first bytes are those of a known format, but the length fits, the file is filtered as
+   samples with a warning. */
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format.h"

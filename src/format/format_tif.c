@@ -1,5 +1,15 @@
 /* TIFF stacks: pages are planes, and a page alone is a picture. tiff_reader.h reads pages; they are written
-   here, one behind the other, as they are or deflated. */
+   here, one behind the other, as they are or deflated.
+
+   A file begins with a header and with lists and texts that all directories refer to. Pages as they are: the
+   directory of the first one comes next, then all samples, then the other directories. So the place of each
+   sample is known at once, threads and processes may write them in any order, and a pipe will do. Pages that
+   are deflated: each is followed by its directory, since only then its size is known, and the link to the
+   directory is filled in where the one before has left room for it; this takes a regular file. A file that
+   may grow over 4 GiB is a BigTIFF from the start.
+
+   Distances along x and y are in the resolution, and the one along z and the unit are in a description as
+   ImageJ has it, which a stack has on its first page. */
 #include "base/deflate.h"
 #include "base/file_in.h"
 #include "base/file_out.h"

@@ -1,4 +1,8 @@
-/* Geometry: where a grid is in space, and one table of the units of length for all formats. */
+/* Geometry: where a grid is in space, and one table of the units of length for all formats.
+
+   Coordinates grow to the left, the back and the top of a patient. Formats whose coordinates grow elsewhere,
+   as NIfTI's to the right and the front, give their signs. Directions have length 1, for distances are in the
+   grid. */
 #include "geometry.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
-/* Slices: pictures of samples that no PNG holds as they are. */
+/* Slices: pictures of samples that no PNG holds as they are. Black and white are known only when the last
+   sample has come, so that all are held until then; the picture is written by format_png.c when the sink is
+   finished. */
 #include "gray_slice.h"
 
 #include "base/file_out.h"

@@ -1,4 +1,12 @@
-/* Stacks of PNG pictures: files whose names differ in a number, each a plane. */
+/* Stacks of PNG pictures: files whose names differ in a number, each a plane.
+
+   Opening a stack reads the headers of all pictures from number 0 or 1 on: they must be alike, no number may
+   be missing before the last one, and their count is the extent along z. To be read, the pictures are opened
+   again one by one, and compared with the first once more, since files may change meanwhile.
+
+   A stack is written picture by picture, each under a temporary name until the last one is complete. A
+   picture that is already there behind the last number is refused, since readers would take it for a part of
+   the stack. */
 #include "png_stack.h"
 
 #include "base/file_in.h"

@@ -1,4 +1,8 @@
-/* Headers in text: lines, fields, and what formats know of them. */
+/* Headers in text: lines, fields, and what formats know of them.
+
+   Each line is kept as it stands in the file, so that an output of the same family can have it unchanged.
+   Name and value of a field are cut from a copy. Files are not trusted: a header ends at 1 MiB, has no byte
+   0, and gives no field twice. */
 #include "text_header.h"
 
 #include "base/mem.h"

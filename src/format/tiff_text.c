@@ -1,5 +1,9 @@
-/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the
-   first page. */
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
+
+   ImageJ writes lines "key=value", OME a document in XML, and tifffile an object in JSON with the array's
+   shape. No parser of XML or JSON is needed for the few values that matter here: how many pages stand for
+   slices, channels and times, how far apart samples are, and, in OME's, which page is which slice. What
+   cannot be found counts as not told; the reader refuses what does not go together with the pages. */
 #include "tiff_text.h"
 
 #include "format.h"

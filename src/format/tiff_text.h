@@ -1,5 +1,5 @@
-/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the
-   first page. */
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
+   A description of anybody else tells nothing. */
 #ifndef TIFF_TEXT_H
 #define TIFF_TEXT_H
 

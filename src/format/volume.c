@@ -1,4 +1,15 @@
-/* Volumes in files that describe them: what their formats have in common. */
+/* Volumes in files that describe them: what their formats have in common.
+
+   volume_open lets the format read its header from a byte stream, and then settles where the samples are:
+   behind the header, or in files that it names. A header may come from anybody. So, without --allow-outside,
+   the names must lead, links followed, to regular files in the header's folder or below it. The lengths of
+   all files are held against what the header claims before memory is taken for any sample: to the byte where
+   samples are not compressed, and by the best ratio of their code where they are.
+
+   Samples are one run of bytes, whatever files they are in: `left` counts what the file at hand has yet to
+   give, and at 0 the next file is opened. A volume of a series is found by passing over those before it, and
+   those after it are passed over at the end, so that the rest of the file is checked as well. Where one
+   regular file holds the samples as they are, several threads can read it at any offset (volume_read_at). */
 #include "volume.h"
 
 #include "base/mem.h"

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many axes can be named. */
+/* The most axes that a header may have. */
 #define VOLUME_AXES_MOST 16
 
-/* The names of files that hold the samples: those of a list, or of a pattern with %d for the numbers from
-   `first` by `step`. */
+/* The names of the files that hold the samples, in order: a list, or a pattern with %d for the numbers from
+   `first` on, `step` apart. Each file has the same number of bytes of samples. */
 struct volume_files {
     const char *field; /* that names them, for messages */
     char *pattern;     /* NULL: it is a list */
@@ -90,7 +90,7 @@ const char *volume_header_path(const struct source *source);
 bool volume_add_file(struct source *source, const char *name, struct fault *fault);
 bool volume_name_files(struct source *source, const char *value, struct fault *fault);
 
-/* Operations of a source. */
+/* Operations of a source, as in struct format. */
 bool volume_name_file(const struct source *source, size_t index, char **path, struct fault *fault);
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);

@@ -1,4 +1,14 @@
-/* Volumes that are written, with what their formats have in common. */
+/* Volumes that are written: what their formats have in common.
+
+   The format prints its header, and what comes after that goes where the header says: behind it into the same
+   file, or, after volume_sink_detach, into a file of samples beside it; and through the threads of
+   gzip_writer.h after volume_sink_pack. Where nothing is compressed and the file gets its name at the end,
+   all samples have places that are known at once, and sink->samples lets threads and processes write them in
+   any order.
+
+   Headers in text are printed without a look at each outcome: the first failure stays in the state, and
+   volume_sink_printed tells it. A header that is kept from the input is printed line by line, without lines
+   whose roles (text_header.h) say that they do not hold any longer; the format prints those anew. */
 #include "volume_sink.h"
 
 #include "base/file_in.h"

@@ -1,4 +1,5 @@
-/* Volumes that are written: what the formats of volume.h have in common there. */
+/* Volumes that are written: what the formats of volume.h have in common there. A format calls these from its
+   write_header, in the order of the file. */
 #ifndef VOLUME_SINK_H
 #define VOLUME_SINK_H
 
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Open a sink: its format writes the header. */
+/* Open a sink: its format writes the header. volume_sink_put adds bytes to it. */
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
@@ -61,7 +62,7 @@ bool volume_sink_check_link(const struct sink *sink, const char *name, const cha
 bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
                         struct fault *fault);
 
-/* Operations of a sink. */
+/* Operations of a sink, as in struct format. */
 bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 bool volume_sink_finish(struct sink *sink, struct fault *fault);
 bool volume_sink_add_data_files(const struct sink *sink, struct file_set *set, struct fault *fault);
