@@ -142,6 +142,7 @@ END_TEST
 START_TEST(levels_are_alike_or_the_most)
 {
     static const unsigned expected[2][3] = {{3, 3, 3}, {4, 4, 1}};
+    uint64_t digests[2];
 
     for (size_t i = 0; i < 2; i++) {
         struct levels_walk walk;
@@ -152,6 +153,7 @@ START_TEST(levels_are_alike_or_the_most)
         trial.stages[0].steps = 9;
         trial.steps[0].step.count = 1;
         trial.steps[0].forms[0] = (struct form){.steps = 4, .most_first = i == 1};
+        digests[i] = levels_digest(&trial.levels);
         levels_walk_start(&walk, &trial.levels, levels_begin(), levels_end(&trial.levels), 0);
         for (size_t k = 0; k < 3; k++) {
             ck_assert(levels_walk_next(&walk));
@@ -159,6 +161,7 @@ START_TEST(levels_are_alike_or_the_most)
         }
         ck_assert(!levels_walk_next(&walk));
     }
+    ck_assert(digests[0] != digests[1]); /* ranks that differ in it must not go on */
 }
 END_TEST
 

@@ -968,9 +968,8 @@ template <typename T> static bool faces_shape(const struct cuda_question *asked,
                            most_joint(is_volume(op)));
     if (op->joint > 0 && relaxes(op))
         return cuda_refuse(asked->refusal, "channels under one conductivity that relax more than once");
-    if (shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / work_size(op->work) ||
-        shape->planes > INT32_MAX / 2)
-        return cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    if (cuda_is_beyond_32_bits(asked))
+        return false;
     choose<T>(op, op_group(op, 0).count, [&](auto chosen) { describe<decltype(chosen)>(asked, form); });
     return true;
 }

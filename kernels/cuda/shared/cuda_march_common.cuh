@@ -12,6 +12,17 @@
 #define CUDA_SECTOR        32  /* bytes that memory moves together */
 #define CUDA_BOX_ALIGNMENT 128 /* bytes, of a box in shared memory */
 
+/* For walks that count the bytes of a plane in 32 bits, and planes in an int: whether a shape is beyond that,
+   which is then the refusal. */
+static inline bool cuda_is_beyond_32_bits(const struct cuda_question *asked)
+{
+    const struct shape *shape = asked->shape;
+
+    if (shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / work_size(asked->op->work))
+        return !cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    return shape->planes > INT32_MAX / 2 && !cuda_refuse(asked->refusal, "too many planes");
+}
+
 /* The planes of a chunk, at most `most` of them, for which cost(chunk, chunks) is least; of equals the
  * longest. */
 template <typename Cost> static inline long long cuda_march_chunk(long long planes, long long most, Cost cost)

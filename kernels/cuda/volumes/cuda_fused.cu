@@ -117,9 +117,8 @@ template <typename T> static bool fused_shape(const struct cuda_question *asked,
 
     if (wished == 1)
         return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
-    /* Rung plane takes single steps that are left, and counts the bytes of a plane in 32 bits. */
-    if (asked->shape->rows * (asked->shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / sizeof(T))
-        return cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    if (cuda_is_beyond_32_bits(asked)) /* rung plane takes a single step that is left */
+        return false;
     if (walk == NULL || wished < walk->steps)
         return fused_shape_of_star<T>(asked, wished, form);
     walk->describe(asked, form);

@@ -16,7 +16,7 @@
  * sum waits for, the middle one of another, and the first of the youngest. This is raster order. So a sample
  * has one sum for each plane that is still to come, and a plane is forgotten when it has been chained.
  *
- * The walk knows of no edge, but that held samples stay. Planes outside the grid are loaded from where the
+ * The walk knows no edges, except that held samples stay. Planes outside the grid are loaded from where the
  * edge rule finds them, and so are rows and columns, which a table in shared memory has for the tile. Only
  * packs at the sides of the grid take their columns one by one. A warp is 32 packs wide; where what is left
  * of a row is less, its lanes stand in several groups below each other.
@@ -616,9 +616,8 @@ template <typename T> static bool plane_shape(const struct cuda_question *asked,
         return cuda_refuse(asked->refusal, "it takes one step a pass");
     if (shape->rows == 1)
         return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
-    if (shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / sizeof(T) ||
-        shape->planes > INT32_MAX / 2)
-        return cuda_refuse(asked->refusal, "a plane of 4 GiB or more");
+    if (cuda_is_beyond_32_bits(asked))
+        return false;
     if (cuda_plane_tma_serves(asked->limits, asked->op, shape))
         cuda_plane_tma_describe(asked, form);
     else
