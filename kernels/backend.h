@@ -246,7 +246,7 @@ struct form {
     const struct rung *rung;
     char reason[160]; /* why this rung and not another */
     unsigned steps;   /* the most that one advance takes */
-    bool most_first;  /* an advance of fewer takes longer than one of the most */
+    bool most_first;  /* a run takes the most steps as often as it can, and the last advance what is left */
     unsigned reach;   /* planes to both sides that each of them reads, where that is more than the op's */
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;

@@ -32,8 +32,8 @@ struct file_in_state {
 struct file_in_state file_in_state(const struct file_in *file);
 struct file_in_state file_in_state_at(const char *path);
 
-/* Copy the next bytes without taking them, at most 4096. Fewer than size are got only before the end of the
- * file. */
+/* Copy the next bytes without taking them, at most 4096. *got is less than size only where the file ends
+ * sooner. */
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
 /* Copy what is there without waiting for the writer of a pipe. */

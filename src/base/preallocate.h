@@ -19,7 +19,7 @@ struct preallocate_file {
 
 /* Begin to allocate room for files, one after the other, in a thread if one can be started, else at once.
    Until the caller has waited for it, what is written into a file that has not been extended must stay in the
-   file's buffer. NULL without memory; then nothing has been done. */
+   file's buffer. NULL if there is no memory for it; then nothing has been done. */
 struct preallocation *preallocate_begin(const struct preallocate_file *files, size_t count,
                                         struct fault *fault);
 

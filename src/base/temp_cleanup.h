@@ -14,8 +14,8 @@ struct temp_file {
 /* From now on, remove the listed files upon signals and exit; call once, first. */
 void temp_cleanup_open(void);
 
-/* Wait that long between removing the files and ending by a signal. MPI kills the other ranks once one has
-   ended; this leaves them time to remove their files. Call before anything is listed. */
+/* After a signal, wait that long between removing the files and ending. MPI kills the other ranks once one
+   has ended; this leaves them time to remove their files. Call before anything is listed. */
 void temp_cleanup_linger(unsigned milliseconds);
 
 /* Hold off fatal signals while a temporary file is created, renamed or removed, so that the list is true

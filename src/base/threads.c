@@ -31,7 +31,7 @@ bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void 
     if (pthread_attr_init(&attributes) != 0)
         return false;
     sigfillset(&all);
-    /* It means whoever writes, and ends the program as in any other thread. */
+    /* SIGPIPE goes to the thread that writes, and is to end the program whichever that is. */
     sigdelset(&all, SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     started =

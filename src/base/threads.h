@@ -18,7 +18,7 @@ size_t thread_processors(void);
    processor. */
 size_t thread_count(size_t wanted);
 
-/* Likewise without a wish, for one of several processes that run on the same processors, so many. */
+/* Likewise, if no number is wanted, for one of `processes` processes that run on the same processors. */
 size_t thread_share(size_t processors, size_t processes);
 
 /* A stack as large as that of the program, for work that any other thread may do, too; or a small one, which
@@ -35,14 +35,14 @@ struct pool;
 /* A pool of at most `threads` threads beside the caller. They start when they are first needed. */
 bool pool_create(struct pool **pool, unsigned threads, enum thread_stack stack, struct fault *fault);
 
-/* With nothing under way; NULL is fine. */
+/* Only when no loop is under way; NULL is fine. */
 void pool_destroy(struct pool *pool);
 
 /* Do turns first to first + count − 1. Member 0 is the caller, 1 and up are threads. */
 typedef void pool_work(void *context, size_t first, size_t count, unsigned member);
 
-/* Do all turns of a loop by the caller and members − 1 threads. Who is free takes the next `together` turns.
-   If fewer threads start, the others do all. */
+/* Do all turns of a loop by the caller and members − 1 threads. Whoever is free takes the next `together`
+   turns. If fewer threads start, the others do all. */
 void pool_share(struct pool *pool, unsigned members, size_t turns, size_t together, pool_work *work,
                 void *context);
 

@@ -56,11 +56,11 @@ struct gzip_reader {
     bool gave_up;           /* no more guesses */
     unsigned wrong;         /* guesses in a row */
 
-    struct strip alone;               /* of the caller, while it has no ordered */
-    struct strip strips[STRIPS_MOST]; /* of the ordered */
+    struct strip alone;               /* of the caller, while there is no ordered work */
+    struct strip strips[STRIPS_MOST]; /* of the ordered work */
     struct ordered_work *ordered;
     struct inflater *engines[THREADS_MOST];
-    size_t under_way; /* strips that were put into the ordered and not taken */
+    size_t under_way; /* strips that were put into the ordered work and not taken */
     size_t place;     /* of the strip at hand, or STRIPS_MOST */
     bool all_cut;
 
@@ -230,7 +230,7 @@ static void spread(struct gzip_reader *reader)
     reader->gave_up = true;
 }
 
-/* Give the ordered all the strips that it has places for, and take the oldest one back. */
+/* Give the ordered work all the strips that it has room for, and take the oldest one back. */
 static bool take_strip(struct gzip_reader *reader, struct fault *fault)
 {
     size_t place;

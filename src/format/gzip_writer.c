@@ -1,6 +1,6 @@
 /* Writing of gzip and zlib streams by several threads. The caller fills one strip after another with plain
- * bytes and submits each to a ordered, whose threads deflate strips in any order. When no strip is free, the
- * caller takes the oldest one back and writes its code; so strips are written in their order, and the
+ * bytes and puts each into ordered work, whose threads deflate strips in any order. When no strip is free,
+ * the caller takes the oldest one back and writes its code; so strips are written in their order, and the
  * checksum of the stream is combined from theirs. A full strip is submitted only when it is known not to be
  * the last, which alone ends the stream. */
 #include "gzip_writer.h"

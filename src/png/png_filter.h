@@ -23,8 +23,8 @@ void png_filter_apply(const struct png_filter_rows *rows, enum png_filter filter
 /* Bytes after the last of a row that may be read and written, whatever they are. */
 #define PNG_FILTER_SLACK 8
 
-/* A row with PNG_FILTER_SLACK bytes after it; as long as `above` and what comes out, none of which overlap.
- */
+/* A row with PNG_FILTER_SLACK bytes after it. `above` and what comes out have the same length, and none of
+   the three overlap. */
 struct png_filtered_row {
     const unsigned char *filtered; /* without the byte that gives the filter's type */
     const unsigned char *above;    /* the row above as it came out; zeros above the first */

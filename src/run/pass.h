@@ -36,7 +36,7 @@ struct run {
     struct fault *fault;
     struct peers *peers; /* who make the run together; NULL: it is one's own */
     struct progress *progress;
-    struct parallel_loop *loop; /* of lanes that make passes side by side, none of which looks at the
+    struct parallel_loop *loop; /* of lanes that make passes side by side: none of them looks at the
                            source's end; else NULL */
     struct observers observers;
     struct tees tees;

@@ -428,8 +428,8 @@ static void advance_and_look(struct sweep_team *team, size_t reach)
     pool_join(team->aside);
 }
 
-/* A device that computes by itself computes the inside while the borders leave it. Otherwise, a thread
-   computes it while the borders are on their way. */
+/* The inside is computed while the borders are on their way: by the device, if it computes by itself, else
+   by a thread. */
 static bool advance_inside_and_send(struct sweep_team *team, size_t reach)
 {
     if (team->aside == NULL) {

@@ -375,7 +375,7 @@ static __device__ __forceinline__ void cuda_load_signalled(const double *from, d
 
 /* ---- what depends on the compute capability that code is compiled for ---- */
 
-/* As many of the blocks that a multiprocessor should run at once as one can that runs code for a compute
+/* Of the blocks that a multiprocessor should run at once, how many it can, with code for a compute
    capability. */
 static __host__ __device__ constexpr int cuda_residents(int code, int threads, int blocks)
 {

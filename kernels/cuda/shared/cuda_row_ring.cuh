@@ -1,6 +1,6 @@
-/* What the streaming rungs of pictures share: a warp walks down a column strip, and the rows ahead of it
- * arrive in a ring of shared memory that is its own (a multistage pipeline by cp.async). A warp needs no
- * barrier, only its lanes' agreement. */
+/* Packs of 16 bytes, as they are loaded and stored, and what the streaming rungs of pictures share: a warp
+ * walks down a column strip, and the rows ahead of it arrive in a ring of shared memory that is its own (a
+ * multistage pipeline by cp.async). A warp needs no barrier, only its lanes' agreement. */
 #ifndef CUDA_ROW_RING_CUH
 #define CUDA_ROW_RING_CUH
 
@@ -65,7 +65,7 @@ template <int Count, typename T> CUDA_INLINE void cuda_load_aligned(const T *fro
     }
 }
 
-/* So many bytes further. */
+/* The address `bytes` bytes past base. */
 template <typename T> CUDA_INLINE T *cuda_further(T *base, unsigned bytes)
 {
     typedef typename std::conditional<std::is_const<T>::value, const char, char>::type byte;
@@ -73,7 +73,7 @@ template <typename T> CUDA_INLINE T *cuda_further(T *base, unsigned bytes)
     return reinterpret_cast<T *>(reinterpret_cast<byte *>(base) + bytes);
 }
 
-/* The same, to such memory. */
+/* Store whole packs, to memory aligned for them. */
 template <typename T, int Count> CUDA_INLINE void cuda_put(T *to, const T (&samples)[Count])
 {
 #pragma unroll
