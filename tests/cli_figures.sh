@@ -64,19 +64,30 @@ result $? 'it measures what is equal and keeps nothing'
 grep -q ' GB/s read and written, [0-9.e+]* G multiply-adds/s, ' ../stdout && grep -q ' copy *fma *bytes ' ../stdout &&
     grep -q '^naive .* [0-9]*%  *[0-9]*% equal ' ../stdout
 result $? 'by a copy and by multiply-adds'
+accepts '--bench of passes' '' imgheat -d 20,12 -D cpu -f gauss:1 --bench
+grep -q '^gauss:1, all 2 operations: blocked + blocked, [0-9.]* ms a step, [0-9.]* Mpx/s, .* of a copy: what a plan takes$' ../stdout
+result $? 'all of a step together'
+accepts '--bench of passes by another rung' '' imgheat -d 20,12 -D cpu -f gauss:1 --bench --rung naive
+! grep -q ' all 2 operations' ../stdout
+result $? 'what a plan takes was not measured'
 if has python3; then
     voxfilt -d 20,12,10 -D cpu -f unsharp:1,1 --bench=json > ../stdout
     python3 -c '
 import json, sys
 rows = json.load(sys.stdin)
+whole = rows.pop()
 measured = [row for row in rows if "refused" not in row]
+planned = {row["table"]: row["seconds_per_step"] for row in measured if "what a plan takes" in row["comment"]}
+assert (whole["table"], whole["operations"]) == ("unsharp:1,1", 4) and len(planned) == 4
+assert whole["rung"].endswith(" + naive") and abs(sum(planned.values()) / whole["seconds_per_step"] - 1) < 1e-9
+assert abs(20 * 12 * 10 / whole["seconds_per_step"] / whole["cells_per_second"] - 1) < 1e-9
 assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in measured)
 for row in measured:
     per_cell = row["share_of_multiply_adds"] and (
         row["share_of_multiply_adds"] * row["multiply_adds_per_second"] / row["cells_per_second"])
     assert (per_cell is None if "operation 4" in row["table"] else abs(per_cell - 9) < 1e-6), row' \
         < ../stdout
-    result $? '--bench=json is JSON, a multiply-add for each tap'
+    result $? '--bench=json is JSON, a multiply-add for each tap, and all operations of a step together'
 fi
 accepts '--tune' '' imgheat --tune -D cpu one.png
 [ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 1 ] && head -n 1 ../cache/voxfilt/wisdom | grep -q '^voxfilt wisdom '

@@ -238,6 +238,14 @@ result $? '--bench of shares that are too small'
 bench --bench=json -d 6,5,40 -f heat --rung naive > table
 [ "$(grep -c '"devices": [23], "steps": 1, "equal": true, .*"share_of_ideal": .*"shares": \[{"device": "cuda:2", .*"handed_bytes": 1' table)" = 2 ]
 result $? '--bench=json has a row for two and for three'
+whole() # EXTENTS RUNGS OPERATIONS
+{
+    bench --bench=json -D cuda -d "$1" -f gauss:1 --rung passes > table
+    grep -q "\"table\": \"gauss:1\", .*\"rung\": \"$2\", \"operations\": $3, .*\"comment\": \"what a plan takes\"" table
+    result $? "--bench of passes on $1 samples: $2"
+}
+whole 12,12,12 'passes + passes + passes' 3
+whole 128,64,32 passes 1
 bench --tune -d 64,64,64 -f heat --rung naive > table
 [ "$(grep -c ', [23] together.*once\|, [23] together.*often' cache/voxfilt/wisdom)" = 2 ]
 result $? '--tune keeps the speed of two and of three'

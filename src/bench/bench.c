@@ -16,11 +16,19 @@
 
 #include <string.h>
 
+/* Than the fastest so far, if there is one. */
+static bool is_faster(const struct bench_row *row, const struct bench_row *fastest)
+{
+    return row->equal && (fastest->form.rung == NULL || row->seconds < fastest->seconds);
+}
+
 static bool take_row(struct bench_case *bench, const struct bench_row *row)
 {
     bench->differs = bench->differs || !row->equal;
-    if (row->equal && (bench->best.form.rung == NULL || row->seconds < bench->best.seconds))
+    if (is_faster(row, &bench->best))
         bench->best = *row;
+    if (bench_case_is_planned(bench, &row->form) && is_faster(row, &bench->taken))
+        bench->taken = *row;
     return bench_table_row(bench, row);
 }
 
@@ -180,7 +188,7 @@ static bool bench_ladder(struct bench_case *bench)
     const char *asked = bench->request->plan.wish.rung;
     struct fault refusal;
 
-    bench->best.form.rung = NULL;
+    bench->best.form.rung = bench->taken.form.rung = NULL;
     bench_case_forget(bench);
     if (!bench_case_settle(bench, &free, &bench->planned, &refusal))
         bench->planned.rung = NULL;
@@ -198,8 +206,14 @@ static bool bench_ladder(struct bench_case *bench)
     return true;
 }
 
-/* Passes that the device takes as one, too. */
-static bool bench_joined(struct bench_case *bench, const struct stage *stage)
+/* Rows that a plan takes, one for each operation that it makes of a step. */
+struct taken_rows {
+    struct bench_row rows[LOWER_OPS];
+    size_t count;
+};
+
+/* Passes that the device takes as one, too. So does a plan, unless that is only done if it is asked for. */
+static bool bench_joined(struct bench_case *bench, const struct stage *stage, struct taken_rows *taken)
 {
     const struct rung_wish wish = {.rung = bench->request->plan.wish.rung, .steps = 1};
     struct step joined = bench->step;
@@ -212,11 +226,38 @@ static bool bench_joined(struct bench_case *bench, const struct stage *stage)
         return true;
     snprintf(title, sizeof title, "%s, operations 1 to %zu as one", stage->spec, joined.pass_count);
     bench->title = title;
-    return bench_ladder(bench);
+    if (!bench_ladder(bench))
+        return false;
+    if (bench->planned.rung == NULL)
+        return true;
+    memmove(taken->rows + 1, taken->rows + joined.pass_count, (joined.count - 1) * sizeof *taken->rows);
+    taken->rows[0] = bench->taken;
+    taken->count = joined.count;
+    return true;
+}
+
+/* Where the command line leaves out what a plan would take, nothing is known of the whole. */
+static void bench_whole(struct bench_case *bench, const struct stage *stage, const struct taken_rows *taken)
+{
+    struct bench_whole whole = {.operations = taken->count};
+
+    for (size_t i = 0; i < taken->count; i++) {
+        const struct bench_row *row = &taken->rows[i];
+        size_t used = strlen(whole.rungs);
+        if (row->form.rung == NULL)
+            return;
+        snprintf(whole.rungs + used, sizeof whole.rungs - used, "%s%s", i > 0 ? " + " : "",
+                 row->form.rung->name);
+        whole.seconds += row->seconds;
+        whole.bytes += row->form.bytes_per_update;
+    }
+    bench->title = stage->spec;
+    bench_table_whole(bench, &whole);
 }
 
 static bool bench_ops(struct bench_case *bench, const struct stage *stage)
 {
+    struct taken_rows taken = {.count = bench->step.count};
     char title[DIAG_TEXT];
 
     bench->title = title;
@@ -229,8 +270,13 @@ static bool bench_ops(struct bench_case *bench, const struct stage *stage)
             snprintf(title, sizeof title, "%s", stage->spec);
         if (!bench_ladder(bench))
             return false;
+        taken.rows[i] = bench->taken;
     }
-    return bench_joined(bench, stage);
+    if (!bench_joined(bench, stage, &taken))
+        return false;
+    if (bench->step.count > 1)
+        bench_whole(bench, stage, &taken);
+    return true;
 }
 
 /* ---- sums ---- */

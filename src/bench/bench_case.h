@@ -54,6 +54,14 @@ struct bench_row {
     bool equal;
 };
 
+/* All operations of a step as a plan takes them, one after the other. */
+struct bench_whole {
+    size_t operations;
+    char rungs[64]; /* their names */
+    double seconds; /* of one step */
+    double bytes;   /* of memory traffic for an update */
+};
+
 struct bench_case {
     const struct bench_request *request;
     const char *title; /* of the table at hand: a stage, or sums */
@@ -64,7 +72,8 @@ struct bench_case {
     const struct op *op; /* of the step, the one at hand */
     bool single;         /* a pass takes one step */
     struct bench_row best;
-    struct form planned; /* what a plan takes of itself */
+    struct form planned;    /* what a plan takes of itself */
+    struct bench_row taken; /* its row; without a rung where none was measured */
     struct bench_stand judge, device;
     struct devices devices;  /* that were named: the first is measured, and then several together */
     unsigned char *expected; /* by the judge after `expected_steps` steps */

@@ -101,6 +101,8 @@ static void remark(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+#define WHAT_A_PLAN_TAKES "what a plan takes"
+
 /* Why the row is as fast as it is. */
 static void comment(const struct bench_case *bench, const struct bench_row *row, char *text, size_t size)
 {
@@ -108,7 +110,7 @@ static void comment(const struct bench_case *bench, const struct bench_row *row,
 
     *text = '\0';
     if (bench_case_is_planned(bench, form))
-        remark(text, size, "what a plan takes");
+        remark(text, size, WHAT_A_PLAN_TAKES);
     if (row->wish.tile_x > 0 && row->wish.tile_x == form->suggested_tile)
         remark(text, size, "tile suggested by the occupancy calculator");
     if (form->local_bytes > 0)
@@ -172,14 +174,14 @@ static void print_json_rate(const struct bench_case *bench, struct json *json, d
                 bench_case_rate(bench, seconds));
 }
 
-static void print_json_times(const struct bench_case *bench, struct json *json, const struct bench_row *row)
+/* `bytes` of memory traffic for an update. */
+static void print_json_times(const struct bench_case *bench, struct json *json, double seconds, double bytes)
 {
-    double rate = bench_case_cells(bench) / row->seconds, moved = rate * row->form.bytes_per_update;
+    double moved = bench_case_cells(bench) / seconds * bytes;
 
-    print_json_rate(bench, json, row->seconds);
+    print_json_rate(bench, json, seconds);
     json_number(json, "bytes_per_second", moved);
     json_number(json, "share_of_copy", moved / bench->copy_speed);
-    json_number(json, "share_of_multiply_adds", share_of_multiply_adds(bench, row));
 }
 
 static void print_json_row(struct bench_case *bench, const struct bench_row *row)
@@ -204,8 +206,10 @@ static void print_json_row(struct bench_case *bench, const struct bench_row *row
     json_number(&json, "multiply_adds_per_second", bench->multiply_adds);
     json_flag(&json, "equal", row->equal);
     json_text(&json, "compared_with", judge_name(bench));
-    if (row->equal)
-        print_json_times(bench, &json, row);
+    if (row->equal) {
+        print_json_times(bench, &json, row->seconds, form->bytes_per_update);
+        json_number(&json, "share_of_multiply_adds", share_of_multiply_adds(bench, row));
+    }
     comment(bench, row, words, sizeof words);
     json_text(&json, "comment", words);
     json_end_object(&json);
@@ -270,7 +274,7 @@ static void end_plot(struct bench_case *bench)
     const struct plot_chart chart = {.title = title,
                                      .unit = unit,
                                      .line_label = copy,
-                                     .chosen_label = "what a plan takes",
+                                     .chosen_label = WHAT_A_PLAN_TAKES,
                                      /* Steps that read and write each sample once; a pass of several may
                                         exceed it. */
                                      .line = rate_in_units(bench, bytes / bench->copy_speed)};
@@ -395,4 +399,38 @@ void bench_table_end(struct bench_case *bench)
     if (!bench->request->json)
         fprintf(bench->stream, "\n");
     end_plot(bench);
+}
+
+/* ---- all operations of a stage ---- */
+
+static void print_text_whole(struct bench_case *bench, const struct bench_whole *whole)
+{
+    double moved = bench_case_cells(bench) / whole->seconds * whole->bytes;
+
+    fprintf(bench->stream,
+            "%s, all %zu operations: %s, %.4f ms a step, %.2f %s, %.0f GB/s, %.0f%% of a copy: "
+            "" WHAT_A_PLAN_TAKES "\n\n",
+            bench->title, whole->operations, whole->rungs, 1e3 * whole->seconds,
+            rate_in_units(bench, whole->seconds), unit_of(bench).name, moved / 1e9,
+            100.0 * moved / bench->copy_speed);
+}
+
+/* The members of other rows, as far as a sum of rows has them. */
+static void print_json_whole(struct bench_case *bench, const struct bench_whole *whole)
+{
+    struct json json = begin_json_row(bench, whole->rungs);
+
+    json_count(&json, "operations", whole->operations);
+    json_number(&json, "copy_bytes_per_second", bench->copy_speed);
+    print_json_times(bench, &json, whole->seconds, whole->bytes);
+    json_text(&json, "comment", WHAT_A_PLAN_TAKES);
+    json_end_object(&json);
+}
+
+void bench_table_whole(struct bench_case *bench, const struct bench_whole *whole)
+{
+    if (bench->request->json)
+        print_json_whole(bench, whole);
+    else
+        print_text_whole(bench, whole);
 }

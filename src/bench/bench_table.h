@@ -18,4 +18,7 @@ void bench_table_best(struct bench_case *bench);
 void bench_table_fleet(struct bench_case *bench, const struct bench_fleet_row *row, size_t count);
 void bench_table_end(struct bench_case *bench);
 
+/* What a step of a stage takes, behind the tables of its operations. */
+void bench_table_whole(struct bench_case *bench, const struct bench_whole *whole);
+
 #endif
