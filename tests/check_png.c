@@ -303,7 +303,7 @@ static bool open_picture(struct opened *opened, struct fault *fault)
     }
     if (opened->source.held_bytes > 0 && threads > 1) {
         opened->spool.descriptor = nameless_file();
-        ck_assert(opened->source.format->hold_in_spool(&opened->source, &opened->spool, fault));
+        opened->source.format->hold_in_spool(&opened->source, &opened->spool);
     }
     return true;
 }

@@ -25,18 +25,24 @@ bool path_is_descriptor(const char *path)
            strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
+size_t path_folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
 /* What a symlink names, seen from the folder that the link is in; NULL with errno for anything else. */
 static char *link_target(const char *path)
 {
     char link[PATH_MAX];
     ssize_t length = readlink(path, link, sizeof link - 1);
-    const char *slash = strrchr(path, '/');
     size_t folder;
     char *target;
 
     if (length < 0)
         return NULL;
-    folder = slash == NULL || link[0] == '/' ? 0 : (size_t)(slash - path) + 1;
+    folder = link[0] == '/' ? 0 : path_folder_length(path);
     target = malloc(folder + (size_t)length + 1);
     if (target != NULL) {
         memcpy(target, path, folder);
@@ -65,31 +71,21 @@ char *path_target(const char *path)
     return NULL;
 }
 
-/* How much of a path stands before the name. */
-static size_t folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
-}
-
 const char *path_base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return slash == NULL ? path : slash + 1;
+    return path + path_folder_length(path);
 }
 
 bool path_same_folder(const char *path, const char *other)
 {
-    size_t length = folder_length(path);
+    size_t length = path_folder_length(path);
 
-    return folder_length(other) == length && memcmp(path, other, length) == 0;
+    return path_folder_length(other) == length && memcmp(path, other, length) == 0;
 }
 
 int path_open_folder(const char *path)
 {
-    size_t length = folder_length(path);
+    size_t length = path_folder_length(path);
     char *folder = length == 0 ? strdup(".") : strndup(path, length);
     int descriptor = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -99,7 +95,7 @@ int path_open_folder(const char *path)
 
 char *path_temporary(const char *target, struct fault *fault)
 {
-    size_t folder = folder_length(target), size = folder + 48;
+    size_t folder = path_folder_length(target), size = folder + 48;
     char *name = mem_alloc(size, 1, "a file name", fault);
     uint64_t chance;
 

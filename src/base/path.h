@@ -5,6 +5,7 @@
 #include "diag.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether it is standard input or output: NULL or "-". */
 bool path_is_standard(const char *path);
@@ -16,7 +17,8 @@ bool path_is_descriptor(const char *path);
    Release with free; NULL with errno on failure. */
 char *path_target(const char *path);
 
-/* The path without its folder. */
+/* How much of a path is its folder, with the slash, and the path without it. */
+size_t path_folder_length(const char *path);
 const char *path_base_name(const char *path);
 
 /* Whether the paths of two files have the same folder. */

@@ -32,6 +32,7 @@ enum {
     SHORT_CODE = 64             /* bytes for which a ratio says nothing */
 };
 
+/* How one coding is decoded. Members that a coding does not need are NULL. */
 struct decoder {
     const char *name;             /* as messages name it */
     enum inflate_wrapper wrapper; /* of deflate */
@@ -72,7 +73,8 @@ static bool refuse(const struct byte_stream *stream, const char *reason, struct 
                          reason);
 }
 
-/* More of what is to be decoded; at its end *size is 0. */
+/* Make sure that coded bytes are at hand: *size of them from coded_begin on, none at the end of the stream
+   under it. */
 static bool fetch(struct byte_stream *stream, size_t *size, struct fault *fault)
 {
     if (stream->coded == NULL)
@@ -88,6 +90,7 @@ static bool fetch(struct byte_stream *stream, size_t *size, struct fault *fault)
     return true;
 }
 
+/* The next coded byte; −1 at the end, −2 with a fault. */
 static int next_byte(struct byte_stream *stream, struct fault *fault)
 {
     size_t size;
@@ -132,6 +135,8 @@ static bool fill_deflate(struct byte_stream *stream, unsigned char *bytes, size_
     return gzip_reader_read(stream->gzip, bytes, size, got, fault);
 }
 
+/* The product, or the largest number where that cannot be had. Short code may decode to more than its ratio
+   says. */
 static uint64_t times(uint64_t coded, uint64_t ratio)
 {
     return coded < UINT64_MAX / ratio - SHORT_CODE ? (coded + SHORT_CODE) * ratio : UINT64_MAX;
@@ -164,6 +169,7 @@ static void end_bzip2(struct byte_stream *stream)
     BZ2_bzDecompressEnd(&stream->bzip2);
 }
 
+/* At the end of a bzip2 stream: another may follow, and is decoded into the same place. */
 static bool begin_next_stream(struct byte_stream *stream, struct fault *fault)
 {
     bz_stream before = stream->bzip2;
@@ -446,6 +452,7 @@ void byte_stream_close(struct byte_stream *stream)
     }
 }
 
+/* The last stream leaves looking ahead to the file; a decoder keeps what was looked at in `ahead`. */
 bool byte_stream_peek(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault)
 {
     size_t held = stream->ahead_end - stream->ahead_begin, more;

@@ -36,7 +36,8 @@ bool byte_stream_decode(struct byte_stream **stream, enum coding coding, enum sa
 /* Close the stream and those under it; NULL is fine. */
 void byte_stream_close(struct byte_stream *stream);
 
-/* Like file_in_peek and file_in_read. */
+/* Copy the next bytes without taking them, or take them; *got is less than size only at the end of the
+   stream. */
 bool byte_stream_peek(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 bool byte_stream_read(struct byte_stream *stream, void *bytes, size_t size, size_t *got, struct fault *fault);
 

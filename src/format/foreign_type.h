@@ -11,10 +11,10 @@ struct foreign_type {
     const char *name;    /* with its article: "a DICOM file" */
     const char *endings; /* of names, as ".dcm .dicom" */
     const char *hint;    /* what makes something of it that is read */
-    size_t at;           /* where its mark stands */
+    size_t at;           /* the offset of its mark in the file */
     const char *mark;    /* NULL: names alone tell */
     size_t mark_size;
-    bool compressed; /* whatever it holds */
+    bool compressed; /* it may hold anything, so that its name alone says nothing */
 };
 
 /* The type of a file that begins so, or has such a name; NULL: none of these. */

@@ -79,7 +79,7 @@ static bool refuse_description(const struct source *source, const char *option, 
                          source->format->title, option);
 }
 
-/* What describes itself needs no description. */
+/* A file that describes itself needs no description: what the command line gave instead would be ignored. */
 static bool check_description(const struct source *source, const struct source_request *request,
                               struct fault *fault)
 {
@@ -115,8 +115,8 @@ static void add_note(struct source *source, const char *format, ...)
     va_end(arguments);
 }
 
-/* Distances of the command line count, and say so where a header has others. They are in its unit, but not in
-   that of a printer. */
+/* Distances from the command line replace those of the header, with a note if they differ. They are in the
+   unit of the file, unless that is a resolution for printers. */
 static bool override_spacing(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct grid *grid = &source->header.grid;
@@ -154,7 +154,7 @@ static bool level_channels(struct source *source, const struct source_request *r
     return true;
 }
 
-/* Whoever reads the samples passes over the others (volume.h). */
+/* The other volumes are passed over by whoever reads the samples (volume.h). */
 static bool choose_volume(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct header *header = &source->header;
@@ -171,6 +171,7 @@ static bool choose_volume(struct source *source, const struct source_request *re
     return true;
 }
 
+/* After a format has read its header: apply what the command line says on top of it, and check the result. */
 static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     const struct intensity *intensity = &source->header.intensity;
@@ -214,13 +215,14 @@ const struct format *format_of_start(const unsigned char *start, size_t size)
 
     if (!byte_stream_is_gzip(start, size))
         return find_marked(start, size);
+    /* A look into the compressed bytes tells what they hold; nothing that is known means raw samples. */
     format = find_marked(plain, byte_stream_glimpse(start, size, plain, sizeof plain));
     return format == NULL                  ? format_raw.compressed_as
            : format->compressed_as != NULL ? format->compressed_as
                                            : format;
 }
 
-/* How much of a path stands before the ending of a format; 0 where it has another one. */
+/* The length of a path without the dot and the ending of a format; 0 if it ends otherwise. */
 static size_t length_before(const char *path, const struct format *format)
 {
     size_t length = strlen(path), own = strlen(format->name) + 1;
@@ -235,6 +237,7 @@ const struct format *format_of_name(const char *path)
     const struct format *found = NULL;
     size_t least = strlen(path);
 
+    /* The longest ending wins: ".nii.gz" and not ".gz", say. */
     for (size_t i = 0; format_list[i] != NULL; i++) {
         size_t before = length_before(path, format_list[i]);
         if (before > 0 && before < least) {
@@ -263,6 +266,7 @@ bool format_tells_alpha(const struct format *format, const struct header *header
 
 static const char others[] = " and others";
 
+/* Whether the list has been closed with " and others". */
 static bool is_full(const char *text, size_t used)
 {
     const size_t length = sizeof others - 1;
@@ -349,7 +353,8 @@ void source_close(struct source *source)
     source->format->close(source);
 }
 
-/* Formats keep the unit of a file of their own, and take others in millimetres. */
+/* Formats of one family pass the unit on with the rest of the header; to others, distances are given in
+   millimetres. */
 static void convert_spacing(struct sink *sink, const struct source *origin)
 {
     struct grid *grid = &sink->header.grid;
@@ -365,6 +370,7 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
     *sink = (struct sink){.format = format, .file = file, .header = *header};
+    /* A part of an output gets the header of the whole; the samples that follow are those of the part. */
     if (request->whole != NULL) {
         sink->header.grid = *request->whole;
         memset(sink->header.first, 0, sizeof sink->header.first);

@@ -30,11 +30,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The order of bytes in a sample. */
+/* The order of bytes in a sample, and that of this machine. */
 enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
 enum endian endian_native(void);
 
-/* The volume that is taken from a series, and how many volumes the input has; 0: none was chosen. */
+/* Which volume of a series is read (--volume), counted from 0, and how many volumes the input has. A count of
+   0 means that no volume was chosen: then all of them are read, one after the other. */
 struct header_choice {
     size_t volume, count;
 };
@@ -51,33 +52,35 @@ enum values {
 /* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
 struct header {
     struct grid grid;
-    size_t volumes; /* of a series, each such a grid, one after the other; 1 alone */
+    size_t volumes; /* of a series: grids that follow each other; 1 for a single volume */
     struct header_choice choice;
     enum sample_type type;
     enum endian endian;
-    bool alpha;               /* the last channel is alpha */
-    bool associated;          /* and colour is multiplied by it */
-    double file_gamma;        /* stored = linear^file_gamma; 0: the sRGB curve */
-    const char *profile;      /* the chunk or field whose profile defines the colours otherwise; else NULL */
-    double millimetres;       /* how many the unit of the spacing is; 0: the file does not tell */
-    bool respaced;            /* the spacing is not that of the file, but that of --spacing */
-    bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
-    size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
+    bool alpha;          /* the last channel is alpha (opacity) */
+    bool associated;     /* colour is stored multiplied by alpha */
+    double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
+    const char *profile; /* the chunk or field whose profile says what colours mean, where neither sRGB nor
+                            gAMA does; else NULL */
+    double millimetres;  /* millimetres in one unit of the spacing; 0: the file does not say */
+    bool respaced;       /* the spacing is not that of the file, but that of --spacing */
+    bool for_print;      /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
+    size_t first[3]; /* along x, y and z: the index, in the grid of the input, at which this grid begins */
     struct geometry geometry; /* of the input */
-    char orientation[4];      /* of the input, as geometry_orientation has it; empty: nobody knows */
+    char orientation[4];      /* of the input, three letters as from geometry_orientation; empty: not known */
     struct intensity intensity;
     enum values values;  /* of an output */
-    const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
+    const char *damaged; /* a chunk that should have said what colours mean, but cannot be used; NULL or
+                            empty: there is none */
 };
 
-/* Bytes of one plane. */
+/* Bytes of one plane: a z-plane of a volume, or a row of a picture. */
 size_t header_plane_bytes(const struct header *header);
 
-/* Samples of all volumes. */
+/* Samples of all volumes, channels counted. */
 size_t header_samples(const struct header *header);
 
-/* What the command line says about the input. A format whose header describes the samples refuses most of it
-   (source_open). */
+/* What the command line says about the input. Only raw samples need it; a format whose header describes the
+   samples refuses most of it (source_open). */
 struct source_request {
     bool has_dims;
     struct grid grid; /* extents where has_dims; channels and spacing always */
@@ -89,56 +92,60 @@ struct source_request {
     uint64_t skip;
     bool has_volume;
     uint64_t volume;      /* of a series, the one that is read, counted from 0 */
-    size_t spacing_count; /* distances that were given */
-    bool
-        allow_outside; /* samples may be in files outside the folder of their header, or in what is no file */
-    size_t threads;    /* for the format's own work, at least 1 */
-    const char *pattern; /* of the names of a stack of pictures; NULL: there is one file */
+    size_t spacing_count; /* distances that --spacing gave; 0: none */
+    bool allow_outside;   /* samples may be outside the folder of their header, or in what is no file */
+    size_t threads;       /* for the format's own work, at least 1 */
+    const char *pattern;  /* of the names of a stack of pictures; NULL: there is one file */
 };
 
+/* An input that is open: its header has been read, and its samples can be. The file belongs to the caller;
+   the rest is released by source_close. */
 struct source {
     const struct format *format;
     struct file_in *file;
-    /* The one whose samples may be long in coming: this, or another that it names. file_in_make_cancellable
-       and file_in_cancel make reads that wait for it fail. */
+    /* The file whose samples a reader may have to wait for, as behind a pipe: this, or one that it names.
+       file_in_make_cancellable and file_in_cancel let another thread end such a wait. */
     struct file_in *awaited;
     struct header header;
-    char note[512];    /* what was assumed, shown once the job is accepted; else empty */
-    char warning[512]; /* what speaks against it, shown at the same time */
-    char dropped[512]; /* after the end: names of what no output can have from this file; else empty */
-    size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
-                          it is given a file for it */
-    size_t beside_bytes; /* what it takes for that beside it, in memory always */
-    size_t data_files;   /* that hold samples, without its own */
-    bool random;         /* planes can be read in any order, by several threads */
+    char note[512];    /* what was assumed about the samples, shown once the job is accepted; else empty */
+    char warning[512]; /* a reason to doubt that, shown at the same time; else empty */
+    char dropped[512]; /* at the end: what no output can keep of this file, by name; else empty */
+    size_t held_bytes; /* samples that the format must hold before it can give the first plane, as those of an
+                          interlaced picture: in memory, or in a spool (hold_in_spool) */
+    size_t beside_bytes; /* memory that reading takes besides, wherever those are held */
+    size_t data_files;   /* files that hold samples, not counting that of the header */
+    bool random;         /* planes can be read in any order and by several threads at once (read_at) */
     void *state;         /* the format's own */
 };
 
+/* How an output is to be written. All that it points to stays with the caller, and outlives the sink. */
 struct sink_request {
     const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
     size_t threads;              /* for the format's own work, at least 1 */
-    const struct grid *whole;    /* that the file's header describes; NULL: what is written */
-    const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
-                                    keep, if the sink's format understands it */
+    const struct grid *whole;    /* the grid that the header is to describe where only a part of it is written
+                                    here (--part); NULL: what is written */
+    const struct source *origin; /* the input, whose metadata are kept as far as the format can; NULL: there
+                                    is none. It stays open until the sink is closed. */
 };
 
 /* Where a sink's samples lie in a file, plane after plane, so that several threads or processes can write
    them in any order. */
 struct sink_place {
-    struct file_out *file; /* NULL: samples come in turn alone */
-    uint64_t begin;
-    bool apart; /* this process has blocks of its own there, for its planes alone */
+    struct file_out *file; /* NULL: samples have no place, and are written in turn */
+    uint64_t begin;        /* offset of the first plane */
+    bool apart;            /* blocks of the file that this process writes hold no other process's planes */
 };
 
+/* An output that is open. Its header has been written, or is kept back until sink_finish. */
 struct sink {
     const struct format *format;
-    struct file_out *file; /* NULL: others complete it */
+    struct file_out *file; /* NULL for a joint sink, whose file others complete (sink_joint) */
     struct header header;
     struct sink_place samples;
-    struct preallocation
-        *preallocation; /* of room for them, and for others as well where others have it; or NULL */
-    char note[128];     /* once it is finished: what was made of the samples; else empty */
+    struct preallocation *preallocation; /* allocates disk space for the samples, and for those of other sinks
+                                            where several share it; NULL: it has not begun */
+    char note[128]; /* after sink_finish: how samples were converted, for the user; else empty */
     void *state;
 };
 
@@ -157,31 +164,35 @@ enum format_family {
 /* What a header can say about alpha. */
 enum format_alpha {
     FORMAT_NO_ALPHA,
-    FORMAT_RGBA,         /* that the last of four channels is alpha, by which colour is not multiplied */
-    FORMAT_UNASSOCIATED, /* that the last channel is, by which colour is never multiplied */
+    FORMAT_RGBA,         /* of four channels the last is alpha; colour is not multiplied by it */
+    FORMAT_UNASSOCIATED, /* the last channel is alpha; colour is never multiplied by it */
     FORMAT_ANY_ALPHA
 };
 
+/* A file format. The first part says what its files can express, and the functions read and write them.
+   Callers go through source_open and sink_open, which check what holds for all formats. */
 struct format {
     const char *name; /* names of its files end in a dot and this */
     enum format_family family;
     const char *summary;
-    const char *title;                  /* with its article, where it describes its samples: "an NRRD file" */
+    const char *title; /* as messages name a file of it: "an NRRD file"; NULL where its files do not describe
+                          their samples */
     const struct format *compressed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool compressed;                    /* all of the file is compressed by gzip */
     bool in_turn;                       /* its samples can only be written one plane after the other */
-    bool joins;                         /* cat joins its header, and samples without one, packed if it is */
-    bool compresses;                    /* a level of compression means something */
-    bool holds_series;                  /* volumes may follow each other */
-    bool holds_spacing;                 /* its header tells how far apart samples are */
-    bool holds_geometry;                /* and where the grid is in space */
-    bool holds_intensity;               /* and what samples stand for */
-    bool holds_colours;                 /* and which channels are red, green and blue */
+    bool joins; /* parts may be joined by cat: the header comes first, and samples, compressed or not, can
+                   follow in pieces */
+    bool compresses;      /* it takes a level of compression (--level) */
+    bool holds_series;    /* a file may have several volumes */
+    bool holds_spacing;   /* its header tells how far apart samples are */
+    bool holds_geometry;  /* the header can say where the grid is in space */
+    bool holds_intensity; /* the header can say what samples stand for: slope and intercept */
+    bool holds_colours;   /* the header can say which channels are red, green and blue */
     enum format_alpha alpha;
     bool is_picture; /* it holds a picture, and is no format of volumes */
-    bool is_stack;   /* a file is one of several pictures */
-    /* What the name of the file ends in that samples are written into beside the header, as they are and
-       compressed; NULL: they follow the header. */
+    bool is_stack;   /* an output consists of several files, a picture each */
+    /* The ending of the file beside the header that takes the samples, as they are and compressed; NULL:
+       samples follow the header in its own file. */
     const char *data_suffix, *data_suffix_compressed;
 
     /* Whether a file that begins with these bytes, compressed by gzip or not, is of this format; NULL where
@@ -197,18 +208,19 @@ struct format {
     bool (*read_header)(struct source *source, const struct source_request *request, struct fault *fault);
     bool (*write_header)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 
-    /* The path of one of the data_files, to be freed. NULL if the format has none. */
-    bool (*name_file)(const struct source *source, size_t index, char **path, struct fault *fault);
+    /* The path of one of the data_files, to be released with mem_free, or NULL with a fault. NULL if the
+       format has none. */
+    char *(*name_file)(const struct source *source, size_t index, struct fault *fault);
 
-    /* Hold held_bytes in a spool, which outlives the source. Called before the first planes; NULL if the
-     * format holds none. */
-    bool (*hold_in_spool)(struct source *source, const struct spool *spool, struct fault *fault);
+    /* Hold held_bytes in a spool, which outlives the source, and not in memory. Called before the first
+       planes are read. NULL if the format holds nothing. */
+    void (*hold_in_spool)(struct source *source, const struct spool *spool);
 
-    /* Read the next planes. */
+    /* Read the next planes into `samples`, in the type and byte order of the header. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
 
-    /* Read planes in any order, from a source that is `random`; all of them before the end. NULL if no source
-     * is. */
+    /* Read planes from index `first` on, in any order and from several threads; all of them before `end` is
+       called. NULL if no source of the format is `random`. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
     /* List what of the source's header `sink` does not keep, and what does not hold for the output
@@ -220,7 +232,8 @@ struct format {
     bool (*end)(struct source *source, struct fault *fault);
     void (*close)(struct source *source);
 
-    /* Write the header of sink->header. On failure nothing is left. */
+    /* Write the header for sink->header, and make the state that `write` needs. On failure nothing is
+       left. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 
@@ -231,7 +244,7 @@ struct format {
     /* Add the data files to the set of files that get their names together. NULL if the format has none. */
     bool (*add_data_files)(const struct sink *sink, struct file_set *set, struct fault *fault);
 
-    /* Release the state, finished or not. */
+    /* Release the state, whether the sink was finished or not. */
     void (*discard)(struct sink *sink);
 };
 
@@ -241,7 +254,8 @@ struct format {
 /* All formats; ends with NULL. */
 extern const struct format *const format_list[];
 
-/* The values of --format and --out-format, and the format that belongs to one of them. */
+/* The values of --format and --out-format in the order of formats.def, and the format at a place of that
+   list. */
 extern const struct keyword format_keywords[];
 const struct format *format_chosen(int place);
 
@@ -256,7 +270,8 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
 const struct format *format_of_name(const char *path);
 size_t format_stem_length(const char *path);
 
-/* Whether the format can tell that the last channel is alpha, and whether colour is multiplied by it. */
+/* Whether a header of the format can say that the last channel is alpha, and whether colour is multiplied by
+   it, as they are in `header`. */
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
 /* Append the name of a field that an output drops to a list, which has room for `size` bytes. Names that do
@@ -268,11 +283,12 @@ void format_drop(char *list, size_t size, const char *name);
 void format_drop_distances(char *list, size_t size, const char *name, const double *distances, size_t first,
                            size_t count);
 
-/* The path of the file of samples for a header at this path; false if the text is too small. */
+/* Write the path of the file of samples that belongs to a header at this path; false if `text` is too
+   small. */
 bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
                       size_t size);
 
-/* The format whose mark these first bytes have; NULL: none. */
+/* The format that these first bytes belong to, decompressed if they are those of gzip; NULL: none. */
 const struct format *format_of_start(const unsigned char *start, size_t size);
 
 /* Refuse what a source reads: "FILE: REASON", and the status of faulty input. Returns false. */
@@ -283,14 +299,20 @@ bool source_refuse(const struct source *source, struct fault *fault, const char 
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);
 
+/* Read the next planes, or planes at any place of a `random` source. After the last plane, check the end of
+   the file: only then are damaged samples and surplus bytes known to be absent. */
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);
 
+/* Release what the source holds; the file stays open. */
 void source_close(struct source *source);
 
+/* Open an output in a file that is open, and write what comes before the samples. Refuses what the format
+   cannot hold. On failure there is nothing to close but the file. */
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
+/* Write the next planes, which are in the type and byte order of sink->header. */
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 
 /* Bytes of the samples of all volumes. */
@@ -299,20 +321,22 @@ uint64_t sink_bytes(const struct sink *sink);
 /* The room on the disk that all samples need. */
 struct preallocate_file sink_room(const struct sink *sink);
 
-/* Begin to reserve room for all samples in a thread, unless that has begun or they have no place. */
+/* Begin to allocate disk space for all samples in a thread, unless that has begun or they have no place. */
 void sink_begin_to_reserve(struct sink *sink);
 
-/* Whether reserving has failed so far. */
+/* Whether that has failed so far; then the fault says why. */
 bool sink_lacks_room(const struct sink *sink, struct fault *fault);
 
-/* For a sink whose samples have a place: reserve room for all of them, or wait for that, so that a full disk
- * shows at once; then write planes in any order, all of them before the end. */
+/* For a sink whose samples have a place: allocate disk space for all of them, or wait until the thread has,
+   so that a full disk shows before anything is computed. After that, planes may be written in any order, by
+   several threads; all of them before sink_finish. */
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);
 
-/* After the last plane: write what is left; no file has its name yet. Then add all files to the set that get
- * their names together, the header last. */
+/* After the last plane: write what is left and complete the file, which has no name yet. Then add all files
+   of the output to the set whose files get their names together, the header last. sink_close releases a sink
+   at any time; files that are not committed are removed when they are closed. */
 bool sink_finish(struct sink *sink, struct fault *fault);
 bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void sink_close(struct sink *sink);

@@ -20,15 +20,11 @@
 
 enum { DIMS_MOST = 10, NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
 
-/* The first name of a type is written. */
-static const struct element {
-    const char *name;
-    enum sample_type type;
-} elements[] = {
-    {"MET_UCHAR", SAMPLE_U8},   {"MET_CHAR", SAMPLE_I8},        {"MET_USHORT", SAMPLE_U16},
-    {"MET_SHORT", SAMPLE_I16},  {"MET_UINT", SAMPLE_U32},       {"MET_INT", SAMPLE_I32},
-    {"MET_ULONG", SAMPLE_U32},  {"MET_LONG", SAMPLE_I32},       {"MET_FLOAT", SAMPLE_F32},
-    {"MET_DOUBLE", SAMPLE_F64}, {"MET_ULONG_LONG", SAMPLE_U64}, {"MET_LONG_LONG", SAMPLE_I64},
+static const struct type_name elements[] = {
+    {SAMPLE_U8, "MET_UCHAR"},   {SAMPLE_I8, "MET_CHAR"},        {SAMPLE_U16, "MET_USHORT"},
+    {SAMPLE_I16, "MET_SHORT"},  {SAMPLE_U32, "MET_UINT"},       {SAMPLE_I32, "MET_INT"},
+    {SAMPLE_U32, "MET_ULONG"},  {SAMPLE_I32, "MET_LONG"},       {SAMPLE_F32, "MET_FLOAT"},
+    {SAMPLE_F64, "MET_DOUBLE"}, {SAMPLE_U64, "MET_ULONG_LONG"}, {SAMPLE_I64, "MET_LONG_LONG"},
 };
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
@@ -178,8 +174,8 @@ static size_t count_of(const struct field_alias *alias, size_t axes)
     return alias->is_matrix ? axes * axes : axes;
 }
 
-/* Of how many axes so many numbers tell; 0: of none. As in ITK, those after the last axis mean nothing, and
-   writers of series tell of the axes in space alone. */
+/* The number of axes that `found` numbers are for; 0: they fit none. As in ITK, numbers after the last axis
+   mean nothing, and writers of series give those of the axes in space alone. */
 static size_t axes_told(const struct field_alias *alias, size_t found, size_t dims)
 {
     if (found == count_of(alias, dims) || (!alias->is_matrix && found > dims))
@@ -224,8 +220,8 @@ static bool are_same(const double *numbers, const double *others, size_t count)
     return true;
 }
 
-/* Read a field. Each name that the header has needs its numbers; whether they are those of the first one is
- * *same. */
+/* Read a field under all its names. Each value must have the right count of finite numbers. *other is the
+   first name whose numbers differ from those of the name that counts; NULL: all agree. */
 static bool read_numbers(const struct text_header *fields, const struct field_alias *alias, size_t dims,
                          struct numbers *numbers, const char **other, struct fault *fault)
 {
@@ -337,9 +333,7 @@ static struct place place_of(const struct axes *axes)
 static bool has_unit_vectors(const struct place *place)
 {
     for (size_t i = 0; i < 3; i++) {
-        const double *vector = place->vectors[i];
-        double squares = vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2];
-        if (!(fabs(sqrt(squares) - 1.0) <= 1e-3))
+        if (!(fabs(geometry_length(place->vectors[i]) - 1.0) <= 1e-3))
             return false;
     }
     return true;
@@ -422,6 +416,7 @@ static bool read_intensity(const struct text_header *fields, struct intensity *i
            text_header_refuse(fields, slope_field, slope, "all samples would stand for one value", fault);
 }
 
+/* How samples are stored: byte order, text or compressed, and what is skipped before them. */
 static bool read_layout(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -549,15 +544,6 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
 /* ---- writing ---- */
 
-static const char *type_name(enum sample_type type)
-{
-    for (size_t i = 0; i < ELEMENTS; i++) {
-        if (elements[i].type == type)
-            return elements[i].name;
-    }
-    return NULL;
-}
-
 static void put_extents(struct sink *sink)
 {
     const struct grid *grid = &sink->header.grid;
@@ -666,17 +652,17 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 {
     const struct volume *origin = volume_sink_origin(sink, request);
     bool compressed = volume_sink_compresses(origin, request), detached = sink->format->data_suffix != NULL;
+    const char *type = volume_sink_type(sink, elements, ELEMENTS, fault);
 
-    if (type_name(sink->header.type) == NULL)
-        return volume_sink_refuse_type(sink, fault);
+    if (type == NULL)
+        return false;
     if (origin != NULL)
         put_kept(sink, request, origin);
     else
         put_anew(sink, request);
     volume_sink_print(
         sink, "BinaryData = True\nBinaryDataByteOrderMSB = %s\nCompressedData = %s\nElementType = %s\n",
-        sink->header.endian == ENDIAN_BIG ? "True" : "False", compressed ? "True" : "False",
-        type_name(sink->header.type));
+        sink->header.endian == ENDIAN_BIG ? "True" : "False", compressed ? "True" : "False", type);
     /* ITK requires the size of compressed samples that follow their header. */
     if (compressed && !detached) {
         volume_sink_print(sink, "CompressedDataSize = ");

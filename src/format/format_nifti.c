@@ -14,6 +14,7 @@
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "format.h"
 #include "volume_sink.h"
 
@@ -28,6 +29,7 @@ enum {
     IMAGE_NAME = 300,   /* room for the name of a file of samples */
     EXTENSION_FLAG = 4, /* bytes after the header, of which the first says whether extensions follow */
     EXTENSION_UNIT = 16,
+    EXTENSIONS_FIRST = 4096, /* room for extensions whose size is not known */
     EXTENSIONS_MOST = 16 << 20
 };
 
@@ -116,12 +118,12 @@ static const struct datatype {
 };
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 
-/* What a source keeps. */
+/* The header of a source, or of a sink that is being written, as its bytes are in the file. */
 struct raw_header {
     unsigned version;
     enum endian endian;
     unsigned char header[HEADER_MOST];
-    double spacing[3];     /* as the header has it */
+    double spacing[3];     /* as the header has it, before --spacing */
     size_t extension_size; /* with the flag; 0: there is none */
     unsigned char extension[];
 };
@@ -158,6 +160,7 @@ static size_t place_of(const struct raw_header *raw, enum nifti_field field, uns
     return layouts[field].in[raw->version].at + index * width_of(raw, field);
 }
 
+/* A whole number of the header, with its sign. */
 static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsigned index)
 {
     unsigned width = width_of(raw, field);
@@ -167,6 +170,7 @@ static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsig
     return (int64_t)((bits ^ sign) - sign);
 }
 
+/* A floating-point number of the header: single in NIfTI-1, double in NIfTI-2. */
 static double real(const struct raw_header *raw, enum nifti_field field, unsigned index)
 {
     uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width_of(raw, field), raw->endian);
@@ -202,6 +206,7 @@ static void swap_bytes(unsigned char *bytes, unsigned width)
 
 /* ---- reading ---- */
 
+/* The first number is the size of the header; it tells the version and the byte order. */
 static bool find_version(struct raw_header *raw)
 {
     for (raw->version = 0; raw->version < VERSIONS; raw->version++) {
@@ -269,7 +274,7 @@ static bool read_type(struct source *source, const struct raw_header *raw, unsig
     return source_refuse(source, fault, "datatype: %lld is not supported", (long long)code);
 }
 
-/* Of lengths; times have other bits. */
+/* The code of the unit of lengths; the unit of times has other bits of the field. */
 static unsigned units_code(const struct raw_header *raw)
 {
     enum { SPACE_UNITS = 7 };
@@ -371,22 +376,17 @@ static struct place read_qform(const struct raw_header *raw)
     return place;
 }
 
-static double length_of(const double vector[3])
-{
-    return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
-}
-
 /* The spacing is that of pixdim. Other formats have no transforms whose vectors have other lengths. */
 static bool has_spacing(const struct place *place, const double spacing[3], unsigned axes)
 {
     for (unsigned i = 0; i < axes; i++) {
-        if (!(fabs(length_of(place->vectors[i]) - spacing[i]) <= 1e-5 * spacing[i]))
+        if (!(fabs(geometry_length(place->vectors[i]) - spacing[i]) <= 1e-5 * spacing[i]))
             return false;
     }
     return true;
 }
 
-/* That of sform, or else of qform. */
+/* The transform that counts: sform if it fits the spacing, else qform. */
 static struct place read_place(const struct raw_header *raw, const double spacing[3])
 {
     struct place mapped = read_sform(raw);
@@ -394,6 +394,8 @@ static struct place read_place(const struct raw_header *raw, const double spacin
     return mapped.code > 0 && has_spacing(&mapped, spacing, 3) ? mapped : read_qform(raw);
 }
 
+/* Tell the rest of the program where the grid is, if any transform is known. The orientation is known even
+   where vectors do not have the lengths of the spacing. */
 static void set_position(struct source *source, const struct raw_header *raw)
 {
     struct header *header = &source->header;
@@ -409,7 +411,7 @@ static void set_position(struct source *source, const struct raw_header *raw)
     header->geometry.known = header->geometry.known && has_spacing(&place, header->grid.spacing, 3);
 }
 
-/* By the standard, colours have none. */
+/* Slope and intercept; by the standard, colours have none, and a slope of 0 means that there are none. */
 static struct intensity read_intensity(const struct raw_header *raw, unsigned channels)
 {
     const struct intensity intensity = {real(raw, SCL_SLOPE, 0), real(raw, SCL_INTER, 0)};
@@ -452,69 +454,44 @@ static bool check_extensions(const struct source *source, struct raw_header *raw
     return true;
 }
 
-/* The state so far, with room for extensions behind it. */
-static struct raw_header *copy_raw_header(struct source *source, const struct raw_header *raw,
-                                          uint64_t extension_size, struct fault *fault)
+/* Keep the header with its extensions behind it: `size` bytes of them, or, if that is UINT64_MAX, all that
+   the stream has, since nobody knows beforehand how long a compressed header is. */
+static bool keep(struct source *source, const struct raw_header *raw, uint64_t size, struct fault *fault)
 {
     struct volume *volume = source->state;
-    struct raw_header *copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
-
-    if (copy == NULL)
-        return NULL;
-    *copy = *raw;
-    copy->extension_size = (size_t)extension_size;
-    volume->parsed = copy;
-    return copy;
-}
-
-static bool keep(struct source *source, const struct raw_header *raw, uint64_t extension_size,
-                 struct fault *fault)
-{
+    const bool is_known = size < UINT64_MAX;
+    size_t capacity, got;
     struct raw_header *copy;
     uint64_t most;
 
-    if (extension_size > EXTENSIONS_MOST ||
-        (byte_stream_most(((struct volume *)source->state)->stream, &most) && extension_size > most))
+    if (is_known && (size > EXTENSIONS_MOST || (byte_stream_most(volume->stream, &most) && size > most)))
         return source_refuse(source, fault,
                              "vox_offset: the file ends before it, or it is more than 16 MiB away");
-    copy = copy_raw_header(source, raw, extension_size, fault);
-    return copy != NULL && volume_read_header(source, copy->extension, copy->extension_size, fault) &&
-           check_extensions(source, copy, false, fault);
-}
-
-/* Nobody knows beforehand how long a compressed header is. */
-static bool read_rest(struct source *source, unsigned char **bytes, size_t *count, struct fault *fault)
-{
-    struct byte_stream *stream = ((struct volume *)source->state)->stream;
-    size_t capacity = 0, got;
-
-    do {
-        unsigned char *larger = mem_grow(*bytes, *count, &capacity, 1, "a header", fault);
-        if (larger == NULL)
+    capacity = sizeof *copy + (is_known ? (size_t)size : EXTENSIONS_FIRST);
+    copy = volume->parsed = mem_alloc(capacity, 1, "a header", fault);
+    if (copy == NULL)
+        return false;
+    *copy = *raw;
+    for (copy->extension_size = 0; copy->extension_size < size; copy->extension_size += got) {
+        size_t used = sizeof *copy + copy->extension_size;
+        copy = mem_grow(volume->parsed, used, &capacity, 1, "a header", fault);
+        if (copy == NULL)
             return false;
-        *bytes = larger;
-        if (!byte_stream_read(stream, larger + *count, capacity - *count, &got, fault))
+        volume->parsed = copy;
+        if (!byte_stream_read(volume->stream, copy->extension + copy->extension_size, capacity - used, &got,
+                              fault))
             return false;
-        *count += got;
-        if (*count > EXTENSIONS_MOST)
+        if (got == 0 && is_known)
+            return source_refuse(source, fault, "header: the file ends within it");
+        if (got == 0)
+            break;
+        if (copy->extension_size + got > EXTENSIONS_MOST)
             return source_refuse(source, fault, "extension: more than 16 MiB");
-    } while (got > 0);
-    return true;
+    }
+    return check_extensions(source, copy, false, fault);
 }
 
-static bool keep_rest(struct source *source, const struct raw_header *raw, struct fault *fault)
-{
-    unsigned char *bytes = NULL;
-    size_t count = 0;
-    struct raw_header *copy =
-        read_rest(source, &bytes, &count, fault) ? copy_raw_header(source, raw, count, fault) : NULL;
-
-    if (copy != NULL)
-        memcpy(copy->extension, bytes, count);
-    mem_free(bytes);
-    return copy != NULL && check_extensions(source, copy, false, fault);
-}
-
+/* One file: extensions fill the bytes between the header and vox_offset. */
 static bool open_attached(struct source *source, const struct raw_header *raw, struct fault *fault)
 {
     uint64_t offset;
@@ -551,9 +528,7 @@ static bool is_image(const struct source *source, const char *name, bool compres
 
 static const char *header_name(const struct source *source)
 {
-    const char *path = volume_header_path(source);
-
-    return path + volume_folder_length(path);
+    return path_base_name(volume_header_path(source));
 }
 
 static bool find_beside(const struct source *source, char *image, size_t size)
@@ -601,12 +576,11 @@ static bool open_detached(struct source *source, const struct raw_header *raw, s
 {
     struct volume *volume = source->state;
     uint64_t extension_size = 0;
-    bool known = byte_stream_most(volume->stream, &extension_size) && byte_stream_is_plain(volume->stream);
+    bool is_known = byte_stream_most(volume->stream, &extension_size) && byte_stream_is_plain(volume->stream);
 
     volume->coding.skipped_by = "vox_offset";
     return read_offset(source, raw, 0, &volume->coding.byte_skip, fault) &&
-           (known ? keep(source, raw, extension_size, fault) : keep_rest(source, raw, fault)) &&
-           add_image(source, fault);
+           keep(source, raw, is_known ? extension_size : UINT64_MAX, fault) && add_image(source, fault);
 }
 
 /* CIFTI puts matrices behind its axes of space, which all are 1. */
@@ -662,7 +636,7 @@ static void list_fields(const struct raw_header *raw, unsigned from, unsigned en
 static bool is_same_place(const struct place *place, const struct place *other, double rounding)
 {
     for (unsigned i = 0; i < 3; i++) {
-        double length = length_of(place->vectors[i]);
+        double length = geometry_length(place->vectors[i]);
         for (unsigned k = 0; k < 3; k++) {
             if (!(fabs(place->vectors[i][k] - other->vectors[i][k]) <= rounding * length) ||
                 !(fabs(place->origin[k] - other->origin[k]) <= 1e-3 * length))
@@ -753,7 +727,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
 /* ---- writing ---- */
 
-/* Of samples and channels as the sink has them, or NULL. */
+/* The datatype of the sink's samples and channels; NULL: there is none. */
 static const struct datatype *datatype_of(const struct header *header)
 {
     for (size_t i = 0; i < DATATYPES; i++) {
@@ -763,6 +737,7 @@ static const struct datatype *datatype_of(const struct header *header)
     return NULL;
 }
 
+/* A new header: NIfTI-1, or NIfTI-2 if an extent needs it. */
 static bool make_header(const struct sink *sink, struct raw_header *raw, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
@@ -920,6 +895,7 @@ static void put_fields(const struct sink *sink, struct raw_header *raw, const st
            sink->format->data_suffix != NULL ? version->detached : version->attached, version->magic_size);
 }
 
+/* Write the origin's extensions, their numbers in the sink's byte order; or the flag that there are none. */
 static bool write_extensions(struct sink *sink, const struct raw_header *origin, const struct raw_header *raw,
                              struct fault *fault)
 {
@@ -941,6 +917,8 @@ static bool write_extensions(struct sink *sink, const struct raw_header *origin,
     return done;
 }
 
+/* Write the header: a copy of the origin's or a new one, in which the fields are set that describe this
+   output. */
 static bool put_header(struct sink *sink, const struct sink_request *request, const struct raw_header *origin,
                        struct raw_header *raw, const struct datatype *datatype, struct fault *fault)
 {
@@ -969,10 +947,10 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
 /* A link leads readers to samples of its own name first, compressed or not. */
 static bool check_link(const struct sink *sink, const char *samples, struct fault *fault)
 {
-    const char *path = file_out_name(sink->file);
+    const char *name = path_base_name(file_out_name(sink->file));
     char image[IMAGE_NAME], compressed[IMAGE_NAME + sizeof ".gz"];
 
-    if (!format_name_data(sink->format, path + volume_folder_length(path), false, image, sizeof image))
+    if (!format_name_data(sink->format, name, false, image, sizeof image))
         return true;
     snprintf(compressed, sizeof compressed, "%s.gz", image);
     return volume_sink_check_link(sink, image, samples, fault) &&

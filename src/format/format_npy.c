@@ -27,13 +27,11 @@ enum {
 
 static const char magic[] = "\x93NUMPY";
 
-static const struct descr {
-    const char *text; /* behind the byte order; of several for a type, the first is written */
-    enum sample_type type;
-} descrs[] = {
-    {"u1", SAMPLE_U8},  {"i1", SAMPLE_I8},  {"u2", SAMPLE_U16}, {"i2", SAMPLE_I16},
-    {"u4", SAMPLE_U32}, {"i4", SAMPLE_I32}, {"u8", SAMPLE_U64}, {"i8", SAMPLE_I64},
-    {"f2", SAMPLE_F16}, {"f4", SAMPLE_F32}, {"f8", SAMPLE_F64}, {"b1", SAMPLE_U8},
+/* What stands behind the byte order. */
+static const struct type_name descrs[] = {
+    {SAMPLE_U8, "u1"},  {SAMPLE_I8, "i1"},  {SAMPLE_U16, "u2"}, {SAMPLE_I16, "i2"},
+    {SAMPLE_U32, "u4"}, {SAMPLE_I32, "i4"}, {SAMPLE_U64, "u8"}, {SAMPLE_I64, "i8"},
+    {SAMPLE_F16, "f2"}, {SAMPLE_F32, "f4"}, {SAMPLE_F64, "f8"}, {SAMPLE_U8, "b1"},
 };
 enum { DESCRS = sizeof descrs / sizeof *descrs };
 
@@ -100,6 +98,7 @@ static bool read_quoted(struct cursor *cursor, char *text, size_t size)
     return true;
 }
 
+/* What the header says. Each key must be there once. */
 struct dictionary {
     bool has_type, has_order, has_shape;
     enum sample_type type;
@@ -116,7 +115,7 @@ static bool read_descr(struct cursor *cursor, struct dictionary *dictionary)
     if (dictionary->has_type || !read_quoted(cursor, text, sizeof text) || strchr("<>|=", text[0]) == NULL)
         return false;
     for (size_t i = 0; i < DESCRS && !dictionary->has_type; i++) {
-        dictionary->has_type = strcmp(text + 1, descrs[i].text) == 0;
+        dictionary->has_type = strcmp(text + 1, descrs[i].name) == 0;
         dictionary->type = descrs[i].type;
     }
     dictionary->endian = text[0] == '>' ? ENDIAN_BIG : text[0] == '<' ? ENDIAN_LITTLE : endian_native();
@@ -159,6 +158,7 @@ static bool read_shape(struct cursor *cursor, struct dictionary *dictionary)
     return dictionary->has_shape = dictionary->axes > 0 && take(cursor, ")");
 }
 
+/* The keys that a header may have, and how their values are read. */
 static const struct entry {
     const char *key;
     bool (*read)(struct cursor *cursor, struct dictionary *dictionary);
@@ -264,15 +264,6 @@ static bool read_header(struct source *source, const struct source_request *requ
 
 /* ---- writing ---- */
 
-static const char *descr_of(enum sample_type type)
-{
-    for (size_t i = 0; i < DESCRS; i++) {
-        if (descrs[i].type == type)
-            return descrs[i].text;
-    }
-    return NULL;
-}
-
 /* As in the origin, or one axis for all volumes. */
 static int write_leading(const struct header *header, const struct file_shape *origin, char *text,
                          size_t size)
@@ -302,18 +293,20 @@ static void write_shape(const struct header *header, const struct file_shape *or
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct header *header = &sink->header;
-    const char *descr = descr_of(header->type);
+    const char *descr = volume_sink_type(sink, descrs, DESCRS, fault);
     const struct volume *origin = volume_sink_origin(sink, request);
     char shape[SHAPE_MOST], text[SHAPE_MOST + LINE_MOST];
     size_t used, whole;
 
     if (descr == NULL)
-        return volume_sink_refuse_type(sink, fault);
+        return false;
     if (header->grid.channels > 1)
         return fault_set_for(fault, STATUS_USAGE, file_out_name(sink->file),
                              "a NumPy file does not say which axis holds channels, and there are %u",
                              header->grid.channels);
     write_shape(header, origin == NULL ? NULL : origin->parsed, shape, sizeof shape);
+    /* The header is filled up with spaces, so that samples begin at a multiple of 64 bytes; its length goes
+       into two bytes after the magic. */
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
     used += (size_t)snprintf(text + used, sizeof text - used,

@@ -25,11 +25,8 @@ enum { MAGIC_SIZE = 8, VERSION_MOST = 6 };
 
 static const char magic[] = "NRRD000";
 
-/* Each type by all its names, the first of which is written. */
-static const struct type_names {
-    enum sample_type type;
-    const char *names; /* with commas between them */
-} type_names[] = {
+/* Each type by all its names, with commas between them, of which the first is written. */
+static const struct type_name type_names[] = {
     {SAMPLE_U8, "uint8,uchar,unsigned char,uint8_t"},
     {SAMPLE_I8, "int8,signed char,int8_t"},
     {SAMPLE_U16, "uint16,ushort,unsigned short,unsigned short int,uint16_t"},
@@ -144,7 +141,7 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
     return true;
 }
 
-/* Some fields have two spellings. */
+/* The value of a field that has two spellings; *found is the one that the header has. */
 static const char *find_either(const struct text_header *fields, const char *name, const char *other,
                                const char **found)
 {
@@ -162,7 +159,7 @@ static bool read_type(struct source *source, struct fault *fault)
     if (!text_header_require(fields, "type", &value, fault))
         return false;
     for (size_t i = 0; i < TYPES; i++) {
-        if (text_header_is_one_of(type_names[i].names, value, strlen(value))) {
+        if (text_header_is_one_of(type_names[i].name, value, strlen(value))) {
             source->header.type = type_names[i].type;
             return true;
         }
@@ -206,7 +203,7 @@ static bool read_endian(struct source *source, struct fault *fault)
 /* The most dimensions of the space that an array is in. */
 enum { SPACE_MOST = 8 };
 
-/* Of no parts: none. */
+/* A vector as the header writes it, with a part for each dimension of the space. "none" has no parts. */
 struct vector {
     double parts[SPACE_MOST];
     size_t count;
@@ -243,11 +240,13 @@ static bool read_sizes(const struct text_header *fields, struct axes *axes, stru
                          number_plural(found), axes->count);
 }
 
+/* Whether the first axis has the kind of channels whose last is alpha. */
 static bool begins_with_alpha(const char *kinds)
 {
     return text_header_is_one_of("RGBA-color", kinds, strcspn(kinds, " \t"));
 }
 
+/* Find out which axes hold channels: those whose kind is not one of space, time or a list. */
 static bool read_kinds(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = text_header_find(fields, "kinds"), *rest = value;
@@ -294,7 +293,7 @@ static bool next_vector(const char **rest, struct vector *vector)
     return true;
 }
 
-/* NaN for none. */
+/* The length of a vector; NaN for "none". */
 static double length_of(const struct vector *vector)
 {
     double squares = 0.0;
@@ -449,6 +448,8 @@ static const struct length_unit *unit_of_each(const char *value, size_t first, s
     return unit;
 }
 
+/* Fill the source's header from the axes: only the fastest may hold channels, the next three are x, y and
+   z. */
 static bool set_axes(struct source *source, struct fault *fault)
 {
     const struct axes *axes = ((const struct volume *)source->state)->parsed;
@@ -496,6 +497,7 @@ static bool read_skips(struct source *source, struct fault *fault)
            read_skip(fields, "byte skip", "byteskip", &coding->byte_skip, &coding->at_end, fault);
 }
 
+/* Samples follow the header, unless it names their files. */
 static bool settle_files(struct source *source, bool attached, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -580,15 +582,6 @@ static void list_dropped(const struct source *source, const struct format *sink,
 }
 
 /* ---- writing ---- */
-
-static const char *type_name(const struct header *header)
-{
-    for (size_t i = 0; i < TYPES; i++) {
-        if (type_names[i].type == header->type)
-            return type_names[i].names;
-    }
-    return NULL;
-}
 
 static void put_extents(struct sink *sink, bool has_position)
 {
@@ -738,10 +731,10 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 {
     const struct volume *origin = volume_sink_origin(sink, request);
     bool compressed = volume_sink_compresses(origin, request);
-    const char *type = type_name(&sink->header);
+    const char *type = volume_sink_type(sink, type_names, TYPES, fault);
 
     if (type == NULL)
-        return volume_sink_refuse_type(sink, fault);
+        return false;
     if (origin != NULL)
         put_kept(sink, request, origin);
     else

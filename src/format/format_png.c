@@ -37,6 +37,7 @@ enum {
 
 #define GAMMA_UNIT 1e5
 
+/* A picture that is being read. */
 struct reader {
     struct png_error_trap trap; /* first: libpng's error pointer leads to the trap and to the reader */
     png_structp png;
@@ -90,6 +91,7 @@ static bool check_start(struct file_in *file, struct fault *fault)
 
 /* ---- callbacks of libpng ---- */
 
+/* Read exactly these bytes for libpng, which is left if the file ends sooner. */
 static void read_file(png_structp png, png_bytep bytes, size_t size)
 {
     struct reader *reader = png_get_io_ptr(png);
@@ -108,6 +110,8 @@ static bool is_ancillary(const char *type)
     return (type[0] & 0x20) != 0;
 }
 
+/* A chunk's head has been read: remember its length and type, and whether libpng is to hand it to
+   take_chunk. */
 static void enter_chunk(struct reader *reader, png_const_bytep head)
 {
     reader->chunk_size = png_get_uint_32(head);
@@ -135,6 +139,8 @@ static void meet_image(struct reader *reader, png_bytep head)
     png_image_data_begin(&reader->data, reader->png, head);
 }
 
+/* Where all bytes that libpng reads come from: the chunk's head, for which it asks alone, shows where image
+   data begin. */
 static void read_bytes(png_structp png, png_bytep bytes, size_t size)
 {
     struct reader *reader = png_get_io_ptr(png);
@@ -271,6 +277,7 @@ static void check_promise(const struct reader *reader, uint64_t file_bytes)
         png_chunk_error(reader->png, "the file is too short for the size that IHDR gives");
 }
 
+/* Read all chunks before the image, and describe its samples. */
 static bool read_head(struct reader *reader, struct header *header, struct fault *fault)
 {
     uint64_t file_bytes = 0;
@@ -289,6 +296,7 @@ static bool read_head(struct reader *reader, struct header *header, struct fault
     return true;
 }
 
+/* How large rows are, and what an interlaced picture has to hold. */
 static bool measure(struct reader *reader, struct source *source, struct fault *fault)
 {
     if (!grid_check(&source->header.grid, fault))
@@ -338,13 +346,9 @@ static bool open_source(struct source *source, const struct source_request *requ
     return false;
 }
 
-static bool hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
+static void hold_in_spool(struct source *source, const struct spool *spool)
 {
-    struct reader *reader = source->state;
-
-    (void)fault;
-    reader->adam7.spool = spool;
-    return true;
+    ((struct reader *)source->state)->adam7.spool = spool;
 }
 
 static bool decode_passes(struct reader *reader, struct fault *fault)
@@ -480,13 +484,9 @@ static void discard_sink(struct sink *sink)
 }
 
 const struct format format_png = {
-    .name = "png",
-    .family = FAMILY_PNG,
+    PNG_TRAITS,
     .summary = "Portable Network Graphics",
     .is_picture = true,
-    .in_turn = true,
-    .alpha = FORMAT_UNASSOCIATED,
-    .compresses = true,
     .sniff = sniff,
     .open = open_source,
     .hold_in_spool = hold_in_spool,

@@ -8,6 +8,7 @@
    samples with a warning. */
 #include "base/file_in.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "format.h"
 #include "foreign_type.h"
 #include "volume_sink.h"
@@ -109,10 +110,7 @@ static bool read_extent(const char **text, unsigned long long *extent)
 /* "scan_640x480x300_u16.raw" suggests how to read it; a name is never trusted to. */
 static void hint_name(struct hint *hint, const char *name)
 {
-    const char *base = strrchr(name, '/');
-    const char *text = base == NULL ? name : base + 1;
-
-    for (; *text != '\0'; text++) {
+    for (const char *text = path_base_name(name); *text != '\0'; text++) {
         const char *rest = text;
         unsigned long long x, y, z;
         char type_name[4];
@@ -173,6 +171,7 @@ static void hint_kind(struct hint *hint, const char *advice)
         hint_add(hint, "%s%s", hint->used == 0 ? "" : "; ", advice);
 }
 
+/* Raw samples without extents: say what their length, name, or neighbours suggest. */
 static bool refuse_without_dims(const struct source *source, const struct source_request *request,
                                 struct fault *fault)
 {
@@ -205,6 +204,7 @@ static void name_extents(const struct grid *grid, char *text, size_t size)
         snprintf(text + used, size - used, " channels");
 }
 
+/* A length that does not fit the extents: say what was expected, and what would fit. */
 static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,
                           struct fault *fault)
 {
@@ -271,6 +271,8 @@ static bool infer_type(struct source *source, const struct source_request *reque
     return refuse_length(source, request, bytes, fault);
 }
 
+/* The type from the command line, whose bytes must be those of the file, or from the length of the file; f32
+   from a pipe. */
 static bool settle_type(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct header *header = &source->header;

@@ -251,21 +251,22 @@ enum tag {
     SAMPLE_FORMAT = 339
 };
 
-/* Bytes in a row, numbers in the order of the file. */
+/* Bytes that are being put together: numbers are added in the byte order of the file. */
 struct text {
     unsigned char *bytes;
     size_t size;
     enum endian endian;
 };
 
-/* A number for each of so many channels, of which the last may have another one. More than one of them stand
-   together, before the samples. */
+/* A field with a number for each channel, of which the last may have another number. Several numbers do not
+   fit into the entry: they are written before the samples, at `at`. */
 struct channel_list {
     unsigned count;
     uint64_t number, last;
     uint64_t at;
 };
 
+/* A file that is being written. */
 struct writer {
     struct file_out *file;
     struct header header; /* of the whole stack */
@@ -282,7 +283,7 @@ struct writer {
 
     uint64_t page_bytes;
     uint64_t samples_at;
-    uint64_t link_at; /* of the place that is to say where the next directory is */
+    uint64_t link_at; /* of the link that is to lead to the next directory */
 
     /* Of compressed pages. */
     struct gzip_writer *gzip;
@@ -290,6 +291,7 @@ struct writer {
     uint64_t pages_ended;
 };
 
+/* Add a number of `size` bytes. */
 static void add(struct text *text, size_t size, uint64_t number)
 {
     for (size_t i = 0; i < size; i++)
@@ -298,6 +300,7 @@ static void add(struct text *text, size_t size, uint64_t number)
     text->size += size;
 }
 
+/* Bytes of a count or an offset: 8 in a BigTIFF. */
 static size_t width_of(const struct writer *writer)
 {
     return writer->big ? 8 : 4;
@@ -472,6 +475,7 @@ static void add_start(struct writer *writer, struct text *text)
     text->size = writer->samples_at;
 }
 
+/* Write all that comes before the samples. A file that may grow over 4 GiB becomes a BigTIFF. */
 static bool write_start(struct writer *writer, struct fault *fault)
 {
     const struct grid *grid = &writer->header.grid;

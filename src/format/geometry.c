@@ -12,7 +12,7 @@ const double geometry_lps[3] = {1.0, 1.0, 1.0};
 const double geometry_ras[3] = {-1.0, -1.0, 1.0};
 const double geometry_las[3] = {1.0, -1.0, 1.0};
 
-static double length_of(const double vector[3])
+double geometry_length(const double vector[3])
 {
     return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
 }
@@ -39,7 +39,7 @@ struct geometry geometry_make(const double origin[3], double vectors[3][3], cons
     struct geometry geometry = {.known = true};
 
     for (unsigned i = 0; i < 3; i++) {
-        double length = length_of(vectors[i]);
+        double length = geometry_length(vectors[i]);
         geometry.known = geometry.known && length > 0.0 && isfinite(length) && isfinite(origin[i]);
         geometry.origin[i] = turned(origin[i], signs[i]);
         for (unsigned k = 0; k < 3; k++)

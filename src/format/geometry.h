@@ -16,6 +16,9 @@ struct geometry {
 /* Signs that convert coordinates in LPS, RAS and LAS into these, and back. */
 extern const double geometry_lps[3], geometry_ras[3], geometry_las[3];
 
+/* The length of a vector. */
+double geometry_length(const double vector[3]);
+
 /* Make a geometry from vectors of any length along the axes, in coordinates of such signs. It is not known if
  * a vector has no direction, or if all three lie in one plane. */
 struct geometry geometry_make(const double origin[3], double vectors[3][3], const double signs[3]);
@@ -34,6 +37,7 @@ bool geometry_is_plain(const double origin[3], double vectors[3][3]);
 
 /* ---- units of length ---- */
 
+/* A unit of length, as file formats know it. */
 struct length_unit {
     double millimetres;
     const char *symbol;       /* in ASCII */

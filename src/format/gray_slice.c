@@ -6,11 +6,13 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "model/arith.h"
+#include "png_stack.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* A slice whose samples are collected until the sink is finished. */
 struct slice {
     struct sink_request request;
     unsigned char *samples;
@@ -39,7 +41,7 @@ static double number_at(const unsigned char *samples, enum sample_type type, siz
     return sample_number(type, false, samples + index * sample_size(type));
 }
 
-/* Of nothing finite both are 0. */
+/* The least and the greatest finite sample; both are 0 if there is none. */
 struct ends {
     double least, greatest;
 };
@@ -132,6 +134,7 @@ static bool write_picture(struct sink *sink, const struct header *header, struct
     return done;
 }
 
+/* All samples are there: find the range, make shades, and write the picture. */
 static bool finish(struct sink *sink, struct fault *fault)
 {
     struct slice *slice = sink->state;
@@ -164,14 +167,7 @@ static void discard(struct sink *sink)
 }
 
 const struct format format_gray_slice = {
-    .name = "png",
-    .family = FAMILY_PNG,
-    .summary = "Portable Network Graphics",
-    .in_turn = true,
-    .alpha = FORMAT_UNASSOCIATED,
-    .compresses = true,
-    .create = create,
-    .write = write,
-    .finish = finish,
-    .discard = discard,
+    PNG_TRAITS,       .summary = "Portable Network Graphics",
+    .create = create, .write = write,
+    .finish = finish, .discard = discard,
 };

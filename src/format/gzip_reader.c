@@ -150,6 +150,8 @@ static bool cut(struct gzip_reader *reader, struct strip *strip, size_t most, st
     return true;
 }
 
+/* A worker inflates a strip as if a stream began there. Whether the guess was right shows only when the
+   engine comes to it (next_strip). */
 static void inflate_ahead(void *context, size_t place, unsigned worker)
 {
     struct gzip_reader *reader = context;
@@ -171,6 +173,7 @@ static void inflate_ahead(void *context, size_t place, unsigned worker)
         strip->used += portion.used;
         strip->made += portion.made;
     } while (progress == INFLATE_UNDER_WAY && portion.used + portion.made > 0 && strip->used < strip->size);
+    /* A strip counts if it ends with the stream, or between two blocks with all its code used. */
     strip->outcome = FAILED;
     if (progress == INFLATE_ENDED) {
         strip->outcome = ENDED;
@@ -280,6 +283,8 @@ static void remember(struct gzip_reader *reader, const unsigned char *bytes, siz
     reader->window_size = kept + fresh;
 }
 
+/* Take over what a strip was inflated to: its checksum joins that of the stream, and its end is what the
+   engine may look back on. */
 static void adopt(struct gzip_reader *reader)
 {
     const struct strip *strip = reader->strip;
@@ -294,7 +299,8 @@ static void adopt(struct gzip_reader *reader)
     remember(reader, strip->plain, strip->made);
 }
 
-/* Of no bytes at the end of the code. */
+/* Take the next strip, of size 0 at the end of the code. If it was inflated ahead, it is adopted or counts as
+   a wrong guess. */
 static bool next_strip(struct gzip_reader *reader, struct fault *fault)
 {
     if (reader->strip->ends_in_mark && rests(reader))
@@ -312,6 +318,7 @@ static bool next_strip(struct gzip_reader *reader, struct fault *fault)
     return true;
 }
 
+/* Count code of the strip as used. */
 static void use(struct gzip_reader *reader, size_t size)
 {
     reader->at += size;
@@ -364,6 +371,7 @@ static bool inflate_here(struct gzip_reader *reader, unsigned char *bytes, size_
     return true;
 }
 
+/* Give the next bytes of a stream's body: from an adopted strip, or by the engine. */
 static bool read_body(struct gzip_reader *reader, unsigned char *bytes, size_t room, size_t *made,
                       struct fault *fault)
 {

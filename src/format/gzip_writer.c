@@ -15,6 +15,7 @@
 
 enum { THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10, EMPTY_BLOCK = 5 };
 
+/* A run of plain bytes and the code that they become. Only the last strip of a stream ends it. */
 struct strip {
     unsigned char *bytes;
     size_t size;
@@ -78,6 +79,7 @@ static void deflate_place(void *context, size_t place, unsigned worker)
                           : deflate_checksum(&plain);
 }
 
+/* Wait for the oldest strip under way, write its code, and free it. */
 static bool write_next(struct gzip_writer *writer, struct fault *fault)
 {
     const size_t place = ordered_work_take(writer->ordered);
@@ -101,6 +103,7 @@ static void submit(struct gzip_writer *writer, bool last)
     ordered_work_put(writer->ordered, writer->filled);
 }
 
+/* Hand the full strip over, and take a free one; while there is none, write what is done. */
 static bool begin_strip(struct gzip_writer *writer, struct fault *fault)
 {
     submit(writer, false);

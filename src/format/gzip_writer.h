@@ -21,13 +21,14 @@ enum gzip_writer_wrapper { GZIP_WRITER_GZIP, GZIP_WRITER_ZLIB };
 
 struct gzip_writer;
 
-/* `level` is 0 to 9. The calling thread counts as one of `threads`; if others cannot be started, it does
- * their work. The file stays the caller's. */
+/* Begin a stream: its header is written at once. `level` is 0 to 9. The calling thread counts as one of
+   `threads`; if others cannot be started, it does their work. The file stays the caller's. Then write plain
+   bytes in any pieces. */
 bool gzip_writer_open(struct gzip_writer **writer, struct file_out *file, enum gzip_writer_wrapper wrapper,
                       int level, size_t threads, struct fault *fault);
 bool gzip_writer_write(struct gzip_writer *writer, const void *bytes, size_t size, struct fault *fault);
 
-/* Write the end of the stream. */
+/* Compress and write what is left, and the checksum that ends the stream. */
 bool gzip_writer_finish(struct gzip_writer *writer, struct fault *fault);
 
 /* After gzip_writer_finish: begin another stream. */

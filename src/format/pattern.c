@@ -1,13 +1,16 @@
 /* Patterns: names of files that differ in a number, as "slices/%04d.png". */
 #include "pattern.h"
 
+#include "base/path.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* What printf would do with other conversions is nobody's business. */
+/* Only %d with at most two digits is taken, as %04d: pattern_expand prints the number itself, and never gives
+   the text to printf. */
 bool pattern_is(const char *text)
 {
     const char *percent = strchr(text, '%');
@@ -68,15 +71,14 @@ bool pattern_may_meet(const char *pattern, const char *other)
 
 bool pattern_find_last(const char *pattern, uint64_t *number)
 {
-    const char *slash = strrchr(pattern, '/');
-    size_t folder = slash == NULL ? 0 : (size_t)(slash - pattern) + 1;
+    size_t folder = path_folder_length(pattern);
     char path[PATTERN_NAME_MOST];
     const struct dirent *entry;
     uint64_t found;
     bool any = false;
     DIR *listing;
 
-    if (slash != NULL && strchr(pattern, '%') < slash)
+    if (strchr(pattern, '%') < pattern + folder)
         return false;
     snprintf(path, sizeof path, "%.*s", (int)folder, folder == 0 ? "" : pattern);
     listing = opendir(folder == 0 ? "." : path);

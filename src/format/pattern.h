@@ -16,7 +16,7 @@ bool pattern_is(const char *text);
 /* Whether it is also a pattern of PNG pictures, by its ending. NULL is none. */
 bool pattern_is_png(const char *text);
 
-/* Expand the pattern with a number. */
+/* Write the name that a valid pattern has for a number. */
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST]);
 
 /* Whether the pattern has a file's name, and whether two patterns may have a name in common; all without

@@ -42,6 +42,7 @@ bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME
 
 /* ---- reading ---- */
 
+/* A stack that is being read: one picture is open at a time. */
 struct stack {
     const char *pattern;
     uint64_t first, next; /* the numbers of the first picture, and of the one to open next */
@@ -89,6 +90,7 @@ static bool check_like_first(const struct source *source, struct fault *fault)
                          sample_name(all->type));
 }
 
+/* The header of the stack is that of its first picture, with an extent along z. */
 static void describe(struct source *source)
 {
     const struct stack *stack = source->state;
@@ -120,6 +122,7 @@ static bool survey(struct source *source, struct fault *fault)
     }
     close_picture(stack);
     source->header.grid.nz = planes;
+    /* A number beyond the last picture that was found means that one between is missing. */
     if (!pattern_find_last(stack->pattern, &last) || last < stack->first + planes)
         return true;
     pattern_expand(stack->pattern, stack->first + planes, stack->name);
@@ -158,14 +161,13 @@ static bool open_source(struct source *source, const struct source_request *requ
 }
 
 /* The first is the source's own. */
-static bool name_file(const struct source *source, size_t index, char **path, struct fault *fault)
+static char *name_file(const struct source *source, size_t index, struct fault *fault)
 {
     const struct stack *stack = source->state;
     char name[PATTERN_NAME_MOST];
 
     pattern_expand(stack->pattern, stack->first + 1 + index, name);
-    *path = mem_text(name, fault);
-    return *path != NULL;
+    return mem_text(name, fault);
 }
 
 /* Open the next picture, which may have changed since all were looked at. */
@@ -241,6 +243,7 @@ struct series {
     size_t begun;            /* pictures */
 };
 
+/* The file of the picture under way: the sink's own for the first one. */
 static struct file_out *current_file(const struct sink *sink)
 {
     const struct series *series = sink->state;
@@ -280,6 +283,7 @@ static bool check_room(const struct sink *sink, const struct series *series, str
                          sink->header.grid.nz);
 }
 
+/* Open the next picture of the stack and begin to encode it. */
 static bool begin_file(struct sink *sink, struct fault *fault)
 {
     struct series *series = sink->state;
@@ -382,14 +386,10 @@ static bool add_others(const struct sink *sink, struct file_set *set, struct fau
 }
 
 const struct format format_png_stack = {
-    .name = "png",
+    PNG_TRAITS,
     .summary = "pictures in files whose names differ in a number",
-    .family = FAMILY_PNG,
     .title = "a stack of PNG pictures",
     .is_stack = true,
-    .in_turn = true,
-    .alpha = FORMAT_UNASSOCIATED,
-    .compresses = true,
     .open = open_source,
     .name_file = name_file,
     .read = read_samples,

@@ -6,6 +6,10 @@
 #include "pattern.h"
 #include "png/png_encoder.h"
 
+/* What all formats have whose files are PNG pictures. */
+#define PNG_TRAITS                                                                                           \
+    .name = "png", .family = FAMILY_PNG, .in_turn = true, .alpha = FORMAT_UNASSOCIATED, .compresses = true
+
 /* Sources and sinks are given the file of the first picture, and in the request the pattern. */
 extern const struct format format_png_stack;
 

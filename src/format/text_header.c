@@ -32,91 +32,61 @@ void text_header_free(struct text_header *fields)
     *fields = (struct text_header){.file = fields->file};
 }
 
-static bool append_line(struct text_header *fields, const char *line, struct fault *fault)
-{
-    struct field *items =
-        mem_grow(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
-    char *copy;
-
-    if (items == NULL)
-        return false;
-    fields->items = items;
-    copy = mem_text(line, fault);
-    if (copy == NULL)
-        return false;
-    fields->items[fields->count++] = (struct field){.line = copy};
-    return true;
-}
-
 static bool refuse_line(const struct text_header *fields, const char *reason, struct fault *fault)
 {
     return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
                          reason);
 }
 
-struct line {
-    char *text;
-    size_t size, capacity;
-};
-
-static bool add_piece(struct line *line, const char *piece, size_t size, struct fault *fault)
-{
-    while (line->size + size >= line->capacity) {
-        char *text = mem_grow(line->text, line->capacity, &line->capacity, 1, "a header", fault);
-        if (text == NULL)
-            return false;
-        line->text = text;
-    }
-    memcpy(line->text + line->size, piece, size);
-    line->size += size;
-    line->text[line->size] = '\0';
-    return true;
-}
-
-static bool read_line(struct text_header *fields, struct byte_stream *stream, struct line *line, bool *ended,
+/* Read a line, whose end is cut off. At the end of the stream *text stays NULL. */
+static bool read_line(struct text_header *fields, struct byte_stream *stream, char **text,
                       struct fault *fault)
 {
     char piece[BYTE_STREAM_PEEK];
-    bool complete = false;
+    size_t size = 1, length = 0, capacity = 0;
 
-    *ended = false;
-    while (!complete) {
-        size_t size;
+    for (bool complete = false; !complete && size > 0; length += size) {
         if (!byte_stream_read_line(stream, piece, &size, &complete, fault))
             return false;
-        if (size == 0) {
-            *ended = line->size == 0;
-            return true;
-        }
         fields->bytes += size;
         if (fields->bytes > TEXT_HEADER_BYTES_MOST)
             return fault_set_for(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
         if (memchr(piece, '\0', size) != NULL)
             return refuse_line(fields, "a byte 0 in it", fault);
-        if (!add_piece(line, piece, size, fault))
-            return false;
+        while (size > 0 && length + size >= capacity) {
+            char *larger = mem_grow(*text, capacity, &capacity, 1, "a header", fault);
+            if (larger == NULL)
+                return false;
+            *text = larger;
+        }
+        if (size > 0)
+            memcpy(*text + length, piece, size);
     }
+    while (length > 0 && ((*text)[length - 1] == '\n' || (*text)[length - 1] == '\r'))
+        length--;
+    if (*text != NULL)
+        (*text)[length] = '\0';
     return true;
-}
-
-static void cut_end(struct line *line)
-{
-    while (line->size > 0 && (line->text[line->size - 1] == '\n' || line->text[line->size - 1] == '\r'))
-        line->text[--line->size] = '\0';
 }
 
 bool text_header_read_line(struct text_header *fields, struct byte_stream *stream, bool *ended,
                            struct fault *fault)
 {
-    struct line line = {.text = NULL};
-    bool done = read_line(fields, stream, &line, ended, fault);
+    struct field *items =
+        mem_grow(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
+    char *text = NULL;
 
-    if (done && !*ended) {
-        cut_end(&line);
-        done = append_line(fields, line.text, fault);
+    if (items == NULL)
+        return false;
+    fields->items = items;
+    if (!read_line(fields, stream, &text, fault)) {
+        mem_free(text);
+        return false;
     }
-    mem_free(line.text);
-    return done;
+    *ended = text == NULL;
+    if (!*ended)
+        items[fields->count++] = (struct field){.line = text};
+    return true;
 }
 
 /* The text without space around it, which is cut off behind. */

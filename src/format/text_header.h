@@ -15,13 +15,14 @@
 #define TEXT_HEADER_BYTES_MOST ((size_t)1 << 20)
 
 struct field {
-    char *line;        /* as it stands in the file, without its end */
-    char *parts;       /* a copy of it, which name and value stand in */
+    char *line;        /* as it is in the file, without its end of line */
+    char *parts;       /* a copy that is cut into name and value */
     const char *name;  /* NULL: the line is no field */
     const char *value; /* without space around it */
 };
 
-/* What a field tells of. Outputs of the same family pass on what has no role, and roles that still hold. */
+/* What a field is about. Outputs of the same family pass on fields without a role, and those whose roles
+   still hold. */
 enum field_role {
     FIELD_OWN = 1,           /* how samples lie in the file: written anew in any case */
     FIELD_GRID = 1 << 1,     /* what any format of volumes tells */
@@ -50,11 +51,13 @@ struct text_header {
     size_t bytes;  /* of all lines that have been read */
 };
 
-/* Begin an empty header; `file` stays the caller's. */
+/* Begin an empty header; `file`, the name for messages, stays the caller's. text_header_free releases all
+   lines. */
 void text_header_begin(struct text_header *fields, const char *file);
 void text_header_free(struct text_header *fields);
 
-/* Read and append the next line. At the end of the stream *ended is set and nothing is appended. */
+/* Read and append the next line. At the end of the stream *ended is set and nothing is appended. Lines with a
+   NUL byte, and headers over the limit, are refused. */
 bool text_header_read_line(struct text_header *fields, struct byte_stream *stream, bool *ended,
                            struct fault *fault);
 
@@ -63,6 +66,7 @@ bool text_header_split_last(struct text_header *fields, const char *separator, s
 
 /* The value of the one field of this name, whatever the case of its letters, or NULL. */
 const char *text_header_find(const struct text_header *fields, const char *name);
+/* The same, but a missing field is refused. */
 bool text_header_require(const struct text_header *fields, const char *name, const char **value,
                          struct fault *fault);
 
@@ -73,7 +77,8 @@ bool text_header_check_once(const struct text_header *fields, struct fault *faul
 bool text_header_refuse(const struct text_header *fields, const char *name, const char *value,
                         const char *reason, struct fault *fault);
 
-/* Whether a word of so many bytes is one of the names, whatever the case of its letters. */
+/* Whether the first `length` bytes of a word are one of the names in a list with commas, whatever the case of
+   letters. */
 bool text_header_is_one_of(const char *names, const char *word, size_t length);
 
 /* The roles of a field in a table that ends without names; 0: it has none. */

@@ -463,7 +463,8 @@ static uint64_t number_at(struct tiff_reader *reader, uint64_t at, size_t size)
     return number_of(reader, bytes, size);
 }
 
-/* That of the page. */
+/* The directory of the current page, with a limit on its entries: a damaged count would make the walk
+   endless. */
 static struct directory find_directory(struct tiff_reader *reader)
 {
     enum { VERSION_BIG = 43, ENTRIES_MOST = 4096 };
@@ -614,6 +615,7 @@ static bool read_description(struct tiff_reader *reader)
     return !reader->failed;
 }
 
+/* The first page says what all pages must be. */
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
     struct tiff_pages *all = &reader->all;
@@ -745,7 +747,7 @@ static uint64_t rows_per_strip(struct tiff_reader *reader)
     return rows;
 }
 
-/* Bytes of samples in a strip or tile. */
+/* Bytes of samples in a strip or tile once it is decoded. The last strip has the rows that are left. */
 static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 {
     uint64_t rows = reader->all.height, each = rows_per_strip(reader);
@@ -757,13 +759,14 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
     return (rows < each ? rows : each) * reader->row_bytes;
 }
 
-/* Of a strip that has all the rows that it may have: some programs fill the last one up to that. */
+/* Bytes of a strip with all the rows that it may have: some programs fill up the last one. 0 for tiles. */
 static uint64_t piece_bytes_most(struct tiff_reader *reader)
 {
     return libtiff.TIFFIsTiled(reader->tiff) ? 0 : rows_per_strip(reader) * reader->row_bytes;
 }
 
-/* The file has the piece, and it can hold what it should. */
+/* Check that a strip or tile lies within the file, and that its bytes can hold its samples. Pages stay plain
+   only while their pieces follow each other without gaps. */
 static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned most, uint64_t *samples)
 {
     bool tiled = libtiff.TIFFIsTiled(reader->tiff);
@@ -861,6 +864,7 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     return true;
 }
 
+/* Check the current page, and add it to those that are planes. */
 static bool take_page(struct tiff_reader *reader)
 {
     struct shape shape = read_shape(reader);
@@ -880,6 +884,7 @@ static bool take_page(struct tiff_reader *reader)
            check_directory(reader, &shape) && locate(reader, &shape, &samples) && add_page(reader, samples);
 }
 
+/* Walk all directories of the file. */
 static bool scan(struct tiff_reader *reader)
 {
     for (;; reader->page++) {
@@ -1079,6 +1084,7 @@ static size_t band_rows(const struct tiff_reader *reader)
     return reader->tile_height < reader->all.height ? reader->tile_height : (size_t)reader->all.height;
 }
 
+/* Memory for decoding tiles: one tile, and the row of tiles that the next rows come from. */
 static bool make_room(struct tiff_reader *reader)
 {
     size_t sample = reader->row_bytes / reader->all.width;
@@ -1091,6 +1097,7 @@ static bool make_room(struct tiff_reader *reader)
     return reader->tile != NULL && reader->band != NULL;
 }
 
+/* Load libtiff and open the file with it. TIFF has links that lead back, so a pipe is refused. */
 static bool start(struct tiff_reader *reader)
 {
     if (!file_in_remaining(reader->file, &reader->size))
@@ -1179,6 +1186,7 @@ static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
     return true;
 }
 
+/* Decode the next row; at the first row of a page libtiff is sent to its directory. */
 static bool next_row(struct tiff_reader *reader, unsigned char *samples)
 {
     if (reader->row == 0 &&

@@ -13,8 +13,8 @@ struct tiff_text {
     bool imagej;
     bool is_stack;                       /* ImageJ's or tifffile's, which tell of the stack and of no more, */
     char others[TIFF_TEXT_OTHERS_BYTES]; /* but for these words of ImageJ's */
-    bool places_pages;                   /* OME's tells which page is which slice, by runs of them, */
-    bool places_apart;                   /* or another file does */
+    bool places_pages;                   /* OME's says which page is which slice (tiff_text_next_run) */
+    bool places_apart;                   /* OME's says that another file does */
     uint64_t pages;                      /* in all; 0: not told */
     uint64_t channels, slices, frames;   /* pages that stand for each; 0: not told */
     double spacing[3];                   /* 0: not told */
@@ -24,7 +24,7 @@ struct tiff_text {
 /* Read a description; NULL: there is none. `page_channels` is the number of channels within a page. */
 struct tiff_text tiff_text_read(const char *description, unsigned page_channels);
 
-/* Pages that follow each other, and so do their slices. */
+/* A run of pages that are slices in the same order. */
 struct tiff_text_run {
     uint64_t page, slice; /* the first ones, from 0 */
     uint64_t count;       /* or as many as there are, if that is less */

@@ -115,6 +115,7 @@ static size_t columns_from(const struct transpose *transpose, size_t first)
     return left < transpose->block_columns ? left : transpose->block_columns;
 }
 
+/* Read the whole file, block by block, and hold each block turned. */
 static bool fill(struct transpose *transpose, transpose_reader read, void *context, struct fault *fault)
 {
     size_t column = column_bytes(transpose), columns;
@@ -132,6 +133,7 @@ static bool fill(struct transpose *transpose, transpose_reader read, void *conte
     return transpose->filled = true;
 }
 
+/* Gather a plane from its parts in all blocks. */
 static bool read_plane(struct transpose *transpose, unsigned char *samples, struct fault *fault)
 {
     const struct transpose_shape *shape = &transpose->shape;

@@ -11,14 +11,16 @@
 
 struct transpose;
 
+/* The grid as it is to be read: planes of rows of columns. The file has the planes fastest. */
 struct transpose_shape {
     size_t columns, rows, planes;
     size_t sample_bytes;
 };
 
-/* Reads exactly the next `size` bytes of the file. */
+/* A function that reads exactly the next `size` bytes of the file. */
 typedef bool (*transpose_reader)(void *context, void *bytes, size_t size, struct fault *fault);
 
+/* Prepare to transpose. Memory for samples is taken only at the first read. */
 bool transpose_create(struct transpose **transpose, const struct transpose_shape *shape, struct fault *fault);
 
 /* Bytes of memory besides the samples that are held. */

@@ -28,6 +28,7 @@
 
 /* ---- headers ---- */
 
+/* Make the state, and a stream of the header, decompressed if the file is compressed as a whole. */
 static bool begin(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct volume *volume = mem_zeroed(1, sizeof *volume, "a header", fault);
@@ -43,7 +44,7 @@ static bool begin(struct source *source, const struct source_request *request, s
     source->header.grid = grid_make(3, 0, 0, 0);
     if (!byte_stream_open(&volume->stream, source->file, request->threads, fault))
         return false;
-    /* Raw samples are what they are. */
+    /* Bytes of gzip in a raw file are samples like others. */
     if (source->format->title == NULL && !source->format->compressed)
         return true;
     return byte_stream_peek(volume->stream, start, sizeof start, &got, fault) &&
@@ -132,6 +133,7 @@ bool volume_add_file(struct source *source, const char *name, struct fault *faul
     return names[files->count] != NULL && ++files->count > 0;
 }
 
+/* Numbers within 32 bits, in steps that reach the last one. */
 static bool is_range(long long first, long long last, long long step)
 {
     const long long most = INT32_MAX;
@@ -188,13 +190,6 @@ bool volume_name_files(struct source *source, const char *value, struct fault *f
     return volume_add_file(source, value, fault);
 }
 
-size_t volume_folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
-}
-
 const char *volume_header_path(const struct source *source)
 {
     const struct volume *volume = source->state;
@@ -219,7 +214,7 @@ bool volume_follow_link(struct source *source, bool follow)
 
 char *volume_path_beside(const char *header, const char *name, struct fault *fault)
 {
-    size_t folder = name[0] == '/' ? 0 : volume_folder_length(header), length = strlen(name);
+    size_t folder = name[0] == '/' ? 0 : path_folder_length(header), length = strlen(name);
     char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
 
     if (path != NULL) {
@@ -234,6 +229,7 @@ static char *path_of(const struct source *source, const char *name, struct fault
     return volume_path_beside(volume_header_path(source), name, fault);
 }
 
+/* Refuse a file of samples: the field that names it, its name, and why. */
 static bool refuse_file(const struct source *source, const char *name, const char *reason,
                         struct fault *fault)
 {
@@ -245,7 +241,7 @@ static bool refuse_file(const struct source *source, const char *name, const cha
 /* Whether a path, links followed, leads into the folder of the header or one below it. */
 static bool is_inside(const char *header, const char *path)
 {
-    size_t length = volume_folder_length(header);
+    size_t length = path_folder_length(header);
     char *folder = length == 0 ? NULL : strndup(header, length);
     char *home = realpath(folder == NULL ? "." : folder, NULL), *target = realpath(path, NULL);
     size_t home_length = home == NULL ? 0 : strlen(home);
@@ -311,8 +307,7 @@ static void find_files(struct source *source)
         volume_follow_link(source, false);
 }
 
-/* The path of a file of samples, checked. To be freed. */
-static char *checked_path(const struct source *source, size_t index, struct fault *fault)
+char *volume_name_file(const struct source *source, size_t index, struct fault *fault)
 {
     char expanded[PATTERN_NAME_MOST];
     const char *name = name_of(&((const struct volume *)source->state)->files, index, expanded);
@@ -324,14 +319,9 @@ static char *checked_path(const struct source *source, size_t index, struct faul
     return NULL;
 }
 
-bool volume_name_file(const struct source *source, size_t index, char **path, struct fault *fault)
-{
-    *path = checked_path(source, index, fault);
-    return *path != NULL;
-}
-
 /* ---- where samples begin ---- */
 
+/* The file that samples come from, for messages. */
 static const char *data_name(const struct source *source)
 {
     const struct volume *volume = source->state;
@@ -436,6 +426,8 @@ static bool check_room(const struct source *source, const struct byte_stream *st
                          volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
 }
 
+/* Go to the first sample: skip lines, skip bytes before or after decoding, and check that the rest can hold
+   the samples. */
 static bool settle_flow(struct source *source, struct byte_stream **stream, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -462,13 +454,13 @@ static bool begin_file(struct source *source, struct fault *fault)
     struct volume *volume = source->state;
 
     close_file(volume);
-    volume->path = checked_path(source, volume->files_begun++, fault);
+    volume->path = volume_name_file(source, volume->files_begun++, fault);
     return volume->path != NULL && file_in_open(&volume->file, volume->path, fault) &&
            byte_stream_open(&volume->data, volume->file, volume->threads, fault) &&
            settle_flow(source, &volume->data, fault);
 }
 
-/* All of them are looked at before the first byte of output. */
+/* Open each file once and check its length before the first byte of output. */
 static bool check_files(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -490,8 +482,9 @@ static bool share_among_files(struct source *source, struct fault *fault)
     if (count > rows || rows % count != 0)
         return source_refuse(source, fault, "%s: %zu files for %llu row%s of samples", volume->files.field,
                              count, (unsigned long long)rows, number_plural(rows));
+    /* Each file has an equal run of rows. */
     volume->file_bytes /= count;
-    /* One file is opened once, since it may be a pipe. */
+    /* Several files are checked first; a single one is opened only once, since it may be a pipe. */
     if ((count > 1 && !check_files(source, fault)) || !begin_file(source, fault))
         return false;
     if (count == 1)
@@ -499,6 +492,8 @@ static bool share_among_files(struct source *source, struct fault *fault)
     return true;
 }
 
+/* Prepare to transpose samples that have the slowest axis fastest: the whole volume is held before its first
+   plane is known. */
 static bool begin_turn(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -520,6 +515,7 @@ static bool begin_turn(struct source *source, struct fault *fault)
     return true;
 }
 
+/* After the header: find the samples, check their files, and say how they can be read. */
 static bool settle(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -570,55 +566,49 @@ static bool next_file(struct source *source, struct fault *fault)
     return check_end(source, data_of(volume), fault) && begin_file(source, fault);
 }
 
-/* So many volumes; the files that are passed over are checked as those that are read. */
-static bool pass_over(struct source *source, size_t volumes, struct fault *fault)
+/* Take the next bytes of samples, from as many files as have them. Where `to` is NULL they are passed over,
+   and their files are checked like those that are read. */
+static bool take_bytes(struct source *source, unsigned char *to, uint64_t bytes, struct fault *fault)
 {
-    const struct header *header = &source->header;
     struct volume *volume = source->state;
-    uint64_t bytes = (uint64_t)volumes * header_samples(header) * sample_size(header->type), skipped;
+    uint64_t taken;
 
-    for (; bytes > 0; bytes -= skipped) {
+    for (; bytes > 0; bytes -= taken) {
+        size_t got = 0;
         uint64_t wish;
         if (volume->left == 0 && !next_file(source, fault))
             return false;
         wish = volume->left < bytes ? volume->left : bytes;
-        if (!byte_stream_skip(data_of(volume), wish, &skipped, fault))
+        if (to == NULL ? !byte_stream_skip(data_of(volume), wish, &taken, fault)
+                       : !byte_stream_read(data_of(volume), to, (size_t)wish, &got, fault))
             return false;
-        if (skipped < wish)
+        if (to != NULL) {
+            taken = got;
+            to += got;
+        }
+        if (taken < wish)
             return refuse_short(source, fault);
-        volume->left -= skipped;
+        volume->left -= taken;
     }
     return true;
 }
 
-static bool read_bytes(void *context, void *bytes, size_t size, struct fault *fault)
+static bool pass_over(struct source *source, size_t volumes, struct fault *fault)
 {
-    struct source *source = context;
-    struct volume *volume = source->state;
-    unsigned char *to = bytes;
-    size_t got;
+    const struct header *header = &source->header;
 
-    for (; size > 0; size -= got, to += got) {
-        size_t wish;
-        if (volume->left == 0 && !next_file(source, fault))
-            return false;
-        wish = volume->left < size ? (size_t)volume->left : size;
-        if (!byte_stream_read(data_of(volume), to, wish, &got, fault))
-            return false;
-        if (got < wish)
-            return refuse_short(source, fault);
-        volume->left -= got;
-    }
-    return true;
+    return take_bytes(source, NULL, (uint64_t)volumes * header_samples(header) * sample_size(header->type),
+                      fault);
 }
 
-bool volume_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
+static bool read_bytes(void *source, void *bytes, size_t size, struct fault *fault)
 {
-    const struct volume *volume = source->state;
+    return take_bytes(source, bytes, size, fault);
+}
 
-    (void)fault;
-    transpose_hold_in_spool(volume->transpose, spool);
-    return true;
+void volume_hold_in_spool(struct source *source, const struct spool *spool)
+{
+    transpose_hold_in_spool(((const struct volume *)source->state)->transpose, spool);
 }
 
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault)
@@ -646,7 +636,8 @@ bool volume_read_at(struct source *source, void *samples, size_t first, size_t p
     return got == bytes || refuse_short(source, fault);
 }
 
-/* What was read out of order still lies ahead. */
+/* A source that was read at offsets has not moved: its samples are skipped first, so that what follows them
+   is seen. Of a series, the volumes behind the chosen one are checked as well. */
 bool volume_end(struct source *source, struct fault *fault)
 {
     const struct header_choice *choice = &source->header.choice;
@@ -680,7 +671,7 @@ void volume_close(struct source *source)
     source->state = NULL;
 }
 
-/* Whether samples come from there beside the header. */
+/* Whether one of the files of samples is the one at this path. */
 static bool names_file(const struct source *source, const char *path)
 {
     const struct volume_files *files = &((const struct volume *)source->state)->files;

@@ -14,65 +14,75 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a format calls a type of samples. Of several names for a type, the first in its table is written. */
+struct type_name {
+    enum sample_type type;
+    const char *name;
+};
+
 /* The most axes that a header may have. */
 #define VOLUME_AXES_MOST 16
 
-/* The names of the files that hold the samples, in order: a list, or a pattern with %d for the numbers from
-   `first` on, `step` apart. Each file has the same number of bytes of samples. */
+/* The files that hold the samples, in order: a list of names, or a pattern with %d, whose numbers start at
+   `first` and are `step` apart. Each file holds the same number of bytes of samples. */
 struct volume_files {
-    const char *field; /* that names them, for messages */
+    const char *field; /* the header's field that names them, for messages */
     char *pattern;     /* NULL: it is a list */
     char **names;
     size_t count; /* 0: the samples follow the header */
     size_t capacity;
-    int64_t first, step; /* which may go down */
+    int64_t first, step; /* step may be negative */
 };
 
-/* How each file holds its samples. */
+/* How samples lie in each file: what is skipped before them, and how they are coded. */
 struct volume_coding {
     enum coding coding;
     uint64_t line_skip;     /* lines before the code */
-    const char *skipped_by; /* what the next two are from, for messages; NULL: the command line */
+    const char *skipped_by; /* the field that gives the next two, for messages; NULL: the command line does */
     uint64_t byte_skip;     /* bytes before the samples, or, */
     bool before_code;       /* if this is set, before their code */
     bool at_end;            /* or: the samples are the last bytes of the file */
 };
 
-/* The state of a source. */
+/* The state of a source, shared by all formats of volumes. volume_open makes it before the format reads its
+   header, and volume_close releases it. */
 struct volume {
-    struct byte_stream *stream; /* of the header, from behind what was read of it */
+    struct byte_stream *stream; /* the header's file, from behind what has been read of it */
     struct text_header fields;  /* of headers in text */
-    void *parsed;               /* what the format keeps of its header */
+    void *parsed;               /* what the format keeps of its header, in one block of memory */
     struct volume_coding coding;
     struct volume_files files;
     bool allows_outside;
-    size_t threads; /* that may decode */
+    size_t threads; /* that may decompress samples */
     bool reversed;  /* the file has the slowest axis of the grid fastest, in samples of one channel */
-    struct transpose *transpose; /* what puts that right */
+    struct transpose *transpose; /* reorders such samples; else NULL */
 
-    char *target;             /* what a link to the header leads to, if the samples are there; else NULL */
-    char *path;               /* of the file of samples, if it is not that of the header */
-    struct file_in *file;     /* that holds the samples, if it is not that of the header */
-    struct byte_stream *data; /* its stream; NULL: that of the header */
+    char *target;         /* where a link to the header leads, if samples are looked for there; else NULL */
+    char *path;           /* of the file of samples at hand, if it is not that of the header */
+    struct file_in *file; /* that file, open */
+    struct byte_stream *data; /* its stream; NULL: samples follow the header */
+    /* files of samples that have been opened */
     size_t files_begun;
-    bool begun;          /* what lies before the volume that was chosen has been passed over */
+    bool begun;          /* the volumes before the chosen one have been passed over */
     uint64_t file_bytes; /* of samples in each file */
-    uint64_t left;       /* of those, to come */
+    uint64_t left;       /* of those, to come from the file at hand */
 };
 
 /* Open a source: its header, which may be compressed by gzip, is what the format makes of the stream. Then
    settle where the samples are, and refuse what cannot hold them. */
 bool volume_open(struct source *source, const struct source_request *request, struct fault *fault);
 
-/* Read exactly `size` bytes of the header. */
+/* Read exactly `size` bytes of the header; a file that ends before that is refused. */
 bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault);
 
-/* Set the grid from extents, fastest axis first; axes of 1 after the third are dropped, others make a series.
- * `field` names the extents in messages. */
+/* Set the grid from extents, fastest axis first, after source->header.type is known. Axes of extent 1 after
+   the third are dropped, others make a series. What cannot be addressed is refused; `field` names the extents
+   in messages. */
 bool volume_set_extents(struct source *source, const char *field, const uint64_t *extents, size_t count,
                         uint64_t channels, struct fault *fault);
 
-/* Set the distances between samples; 1 replaces those that are unknown or impossible. */
+/* Set the distances between samples, of which only the size counts. Those that are unknown or impossible stay
+   1. */
 void volume_set_spacing(struct source *source, const double *spacing, size_t count);
 
 /* Whether a file of this name exists in the header's folder. */
@@ -85,26 +95,24 @@ bool volume_follow_link(struct source *source, bool follow);
 /* The path of the header, in whose folder samples are looked for; empty for standard input. */
 const char *volume_header_path(const struct source *source);
 
-/* Name a file of samples; or as a field of a header in text does: "NAME", "NAME%03d FIRST LAST STEP", or
-   "LIST", before lines with names. `files.field` is set. */
+/* Add one file of samples by its name; or those that a field of a text header gives: "NAME", "NAME%03d FIRST
+   LAST STEP", or "LIST", with names in the lines that follow. `files.field` is set before. */
 bool volume_add_file(struct source *source, const char *name, struct fault *fault);
 bool volume_name_files(struct source *source, const char *value, struct fault *fault);
 
 /* Operations of a source, as in struct format. */
-bool volume_name_file(const struct source *source, size_t index, char **path, struct fault *fault);
+char *volume_name_file(const struct source *source, size_t index, struct fault *fault);
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
-bool volume_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault);
+void volume_hold_in_spool(struct source *source, const struct spool *spool);
 bool volume_end(struct source *source, struct fault *fault);
 void volume_close(struct source *source);
 
-/* Whether any source reads its header or samples from the file at a path. */
+/* Whether a source, of any format, reads its header or samples from the file at this path. */
 bool volume_reads(const struct source *source, const char *path);
 
-/* The path of a file that a header names, seen from where the header is. To be freed. */
+/* The path of a file that a header at `header` names: relative names are seen from the header's folder.
+   Release with mem_free; NULL with a fault. */
 char *volume_path_beside(const char *header, const char *name, struct fault *fault);
-
-/* The length of a path's folder, with the slash. */
-size_t volume_folder_length(const char *path);
 
 #endif

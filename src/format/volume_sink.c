@@ -14,6 +14,7 @@
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "model/limits.h"
 
 #include <stdarg.h>
@@ -34,6 +35,7 @@ struct volume_sink {
     struct fault fault;
 };
 
+/* The file that bytes go into now: that of the header until volume_sink_detach. */
 static struct file_out *samples_out(const struct sink *sink)
 {
     const struct volume_sink *state = sink->state;
@@ -57,6 +59,7 @@ const struct geometry *volume_sink_geometry(const struct sink *sink, const struc
     if (request->origin == NULL || volume_sink_origin(sink, request) != NULL ||
         !request->origin->header.geometry.known)
         return NULL;
+    /* The origin is converted to millimetres, and moved to the first sample of a region. */
     *geometry = request->origin->header.geometry;
     for (unsigned i = 0; i < 3 && request->origin->header.millimetres > 0.0; i++)
         geometry->origin[i] *= request->origin->header.millimetres;
@@ -90,7 +93,7 @@ void volume_sink_extents(const struct header *header, size_t first, const uint64
         extents[i] = i >= first && i < first + 3 ? own[i - first] : header->choice.count > 0 ? 1 : before[i];
 }
 
-/* Compressed samples may have no header. */
+/* A format without a header may still compress its samples. */
 static bool begin_samples(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     if (sink->format->write_header != NULL)
@@ -125,6 +128,7 @@ bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct f
                                : file_out_write(samples_out(sink), bytes, size, fault);
 }
 
+/* Put bytes, unless printing has failed before. */
 static void put_text(struct sink *sink, const char *text, size_t length)
 {
     struct volume_sink *state = sink->state;
@@ -231,6 +235,7 @@ bool volume_sink_reserve_size(struct sink *sink, struct fault *fault)
     return volume_sink_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
 }
 
+/* Fill in the size that volume_sink_reserve_size left room for. */
 static bool tell_size(struct sink *sink, struct fault *fault)
 {
     const struct volume_sink *state = sink->state;
@@ -244,13 +249,14 @@ static bool tell_size(struct sink *sink, struct fault *fault)
 bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault)
 {
-    const char *path = file_out_target(sink->file), *name = path + volume_folder_length(path);
+    const char *path = file_out_target(sink->file);
 
-    return format_name_data(sink->format, name, compressed, text, size) ||
+    return format_name_data(sink->format, path_base_name(path), compressed, text, size) ||
            fault_set_for(fault, STATUS_USAGE, path, "too long a name");
 }
 
-/* Readers cut space off, and take the others for a list of files, a pattern of names or the next line. */
+/* Readers cut leading space off, and take LIST, a % or a control character for a list of files, a pattern or
+   the next line. */
 static bool is_citable(const char *name)
 {
     bool plain = name[0] != ' ' && strncmp(name, "LIST", 4) != 0 && strchr(name, '%') == NULL;
@@ -290,7 +296,7 @@ bool volume_sink_check_link(const struct sink *sink, const char *name, const cha
     return fine;
 }
 
-/* Open what takes the samples. */
+/* Open the file of samples, unless the input reads from a file of that path. */
 static bool open_beside(struct sink *sink, const struct source *origin, const char *path, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
@@ -368,6 +374,17 @@ void volume_sink_discard(struct sink *sink)
     file_out_close(state->file);
     mem_free(state);
     sink->state = NULL;
+}
+
+const char *volume_sink_type(const struct sink *sink, const struct type_name *types, size_t count,
+                             struct fault *fault)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (types[i].type == sink->header.type)
+            return types[i].name;
+    }
+    volume_sink_refuse_type(sink, fault);
+    return NULL;
 }
 
 bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault)

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Open a sink: its format writes the header. volume_sink_put adds bytes to it. */
+/* Operation `create` of these formats: make the state and let the format write its header. volume_sink_put
+   adds bytes to that, and to the samples once volume_sink_detach or volume_sink_pack has been called. */
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
@@ -21,14 +22,16 @@ bool volume_sink_printed(const struct sink *sink, struct fault *fault);
 void volume_sink_print_counts(struct sink *sink, const char *label, const uint64_t *counts, size_t count);
 void volume_sink_print_reals(struct sink *sink, const char *label, const double *reals, size_t count);
 
-/* Print the lines of the origin's header in their order, but for those of these roles. */
+/* Print the lines of a header that is passed on, in their order, without those whose fields have one of the
+   roles. */
 void volume_sink_print_kept(struct sink *sink, const struct text_header *fields,
                             const struct known_field *known, unsigned roles);
 
-/* Roles of fields that tell of values which an output has no longer. */
+/* Roles of fields about values that no longer hold for this output. */
 unsigned volume_sink_outdated(const struct header *written);
 
-/* Roles of fields that an output of another family keeps in its own words. */
+/* Roles of fields whose content an output of another family keeps in its own words; all other fields are
+   listed as dropped. */
 unsigned volume_sink_kept(const struct source *origin, const struct format *sink,
                           const struct header *written, bool keeps_position);
 
@@ -40,15 +43,15 @@ bool volume_sink_compresses(const struct volume *origin, const struct sink_reque
 bool volume_sink_begin_data(struct sink *sink, const struct sink_request *request, const char *field,
                             bool compressed, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
-/* Compress all bytes from here on. */
+/* Compress all bytes from here on, at the sink's level and with its threads. */
 bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
 /* Leave room in the header for the size of the compressed samples, which volume_sink_finish fills in. Refused
  * for files that must be written in order. */
 bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 
-/* The name of the file of samples, without its folder, as the header gives it. If the output is a link, the
- * name follows that of its target. */
+/* Write the name of the file of samples, without its folder, as the header is to give it. If the output is a
+   link, the name follows that of its target. */
 bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault);
 
@@ -75,7 +78,7 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
 const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
                                             struct geometry *geometry);
 
-/* How many axes a header has, of all volumes of a series. */
+/* How many axes a new header has: those of the grid, and one more for a series. */
 unsigned volume_sink_axes(const struct header *header);
 
 /* Whether the sink gets only a part of its origin's samples. */
@@ -89,10 +92,15 @@ void volume_sink_extents(const struct header *header, size_t first, const uint64
 /* The index of the chosen volume along an axis of the series, which has these extents. */
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis);
 
-/* Refuse a sample type that the format does not have; returns false. */
+/* What the format calls the sink's type of samples. If its table does not have the type, it is refused, and
+   NULL is returned. */
+const char *volume_sink_type(const struct sink *sink, const struct type_name *types, size_t count,
+                             struct fault *fault);
+
+/* Refuse the sink's type of samples, which the format does not have; returns false. */
 bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 
-/* What all these formats do in the same way. */
+/* The members of struct format that are alike in all these formats. */
 #define VOLUME_OPERATIONS                                                                                    \
     .open = volume_open, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
     .read = volume_read, .read_at = volume_read_at, .end = volume_end, .close = volume_close,                \

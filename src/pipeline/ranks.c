@@ -168,18 +168,12 @@ bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct
     return !ranks_are_several(ranks) || compare_files(ranks, file, file_in_name(file), fault);
 }
 
-static bool name_beside(const struct source *source, bool last, char **path, struct fault *fault)
-{
-    *path = NULL;
-    return source->data_files <= last ||
-           source->format->name_file(source, last ? source->data_files - 1 : 0, path, fault);
-}
-
 static bool compare_beside(struct ranks *ranks, const struct source *source, bool last, struct fault *fault)
 {
     struct file_in *file = NULL;
-    char *path = NULL;
-    bool open = name_beside(source, last, &path, fault) && (path == NULL || file_in_open(&file, path, fault));
+    bool none = source->data_files <= last;
+    char *path = none ? NULL : source->format->name_file(source, last ? source->data_files - 1 : 0, fault);
+    bool open = none || (path != NULL && file_in_open(&file, path, fault));
     bool done = peers_agree(ranks->all, open, fault) &&
                 compare_files(ranks, file, path != NULL ? path : file_in_name(source->file), fault);
 

@@ -12,7 +12,8 @@ static bool add_beside(struct watch *watch, const struct source *source, struct 
 {
     struct watched *watched = &watch->beside[watch->count];
 
-    if (!source->format->name_file(source, watch->count, &watched->path, fault))
+    watched->path = source->format->name_file(source, watch->count, fault);
+    if (watched->path == NULL)
         return false;
     watched->state = file_in_state_at(watched->path);
     watch->count++;

@@ -180,8 +180,9 @@ bool stops_open(struct stops *stops, struct fault *fault)
         if (!spool_create(i < schedule->spools ? &stops->spools[i].spool : &stops->held, beside, fault))
             return false;
     }
-    return !schedule->holds_in_spool ||
-           stops->source->format->hold_in_spool(stops->source, &stops->held, fault);
+    if (schedule->holds_in_spool)
+        stops->source->format->hold_in_spool(stops->source, &stops->held);
+    return true;
 }
 
 void stops_close(struct stops *stops)
