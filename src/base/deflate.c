@@ -84,7 +84,7 @@ static size_t store(const struct deflate_strip *strip, unsigned char *deflated)
 
 /* ---- the engines: each returns the bytes used, or 0 where the room does not do ---- */
 
-/* What an engine is told of the bytes before a strip. */
+/* How many of the bytes before a strip an engine may refer to. */
 static size_t dictionary_size(const struct deflate_strip *strip, size_t window)
 {
     return strip->before < window ? strip->before : window;
@@ -125,7 +125,7 @@ static size_t igzip_window(enum coding coding)
     return coding == RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
 }
 
-/* Of a strip with at least a byte before it. */
+/* Code a strip that has at least one byte before it. */
 static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum coding coding,
                                    const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
@@ -208,7 +208,7 @@ enum { SAMPLE_BYTES = 32 << 10 };
 /* Matches cost so much time that they have to save one part in so many. */
 #define WORTHWHILE 32
 
-/* From the middle of a strip. */
+/* Whether a sample from the middle of the strip becomes much smaller by matches than by runs. */
 static bool sample_wants_matches(struct deflater *deflater, const struct deflate_strip *strip)
 {
     size_t size = strip->size < SAMPLE_BYTES ? strip->size : SAMPLE_BYTES, skipped = (strip->size - size) / 2;
@@ -219,6 +219,7 @@ static bool sample_wants_matches(struct deflater *deflater, const struct deflate
     return by_matches > 0 && by_matches < by_runs - by_runs / WORTHWHILE;
 }
 
+/* Code a strip as its level says; what does not shrink is stored. */
 static size_t run(struct deflater *deflater, enum coding coding, const struct deflate_strip *strip,
                   unsigned char *deflated)
 {

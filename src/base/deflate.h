@@ -15,6 +15,7 @@
 
 struct deflater;
 
+/* Bytes to deflate, and where they are in their stream. */
 struct deflate_strip {
     const unsigned char *bytes;
     size_t size;   /* at least 1 */

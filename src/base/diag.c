@@ -81,6 +81,16 @@ enum diag_level diag_level(void)
     return diag_current;
 }
 
+void diag_append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
 const char *diag_printable(const char *text, char *line, size_t size)
 {
     size_t used = 0;

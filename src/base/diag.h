@@ -18,8 +18,8 @@ enum status {
 #undef STATUS
 };
 
-/* The status of two pieces of work, one after the other: that of the first that failed; an output that is
-   complete is no failure. */
+/* The status of two pieces of work, one after the other: that of the first one that failed. --until that was
+   not reached counts as a failure only if nothing else failed, for its output is complete. */
 enum status status_of_both(enum status first, enum status second);
 
 /* Room for the longest path and a reason. */
@@ -49,10 +49,14 @@ bool fault_set_for(struct fault *fault, enum status status, const char *subject,
 /* Put "subject: " before the text of a fault that a deeper function raised; return false. */
 bool fault_prefix(struct fault *fault, const char *subject);
 
+/* Whether the subject of the fault is this text. */
 bool fault_is_about(const struct fault *fault, const char *subject);
 
 /* The text without its subject. */
 const char *fault_reason(const struct fault *fault);
+
+/* Append what printf would print to a text that has room for `size` bytes; what does not fit is cut off. */
+void diag_append(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* Text as one printable line: control bytes in octal. Returns line. */
 const char *diag_printable(const char *text, char *line, size_t size);

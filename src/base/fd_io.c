@@ -108,6 +108,7 @@ bool fd_prefers_mapping(int descriptor, unsigned threads)
     return threads >= FEWEST_THREADS && fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
+/* Have the kernel copy into the mapping. Returns how many bytes it could. */
 static size_t store(unsigned char *to, const unsigned char *from, size_t size)
 {
     size_t stored = 0;
@@ -123,6 +124,7 @@ static size_t store(unsigned char *to, const unsigned char *from, size_t size)
     return stored;
 }
 
+/* Map the part of the file from `begin` on, and store behind the first `skipped` bytes of it. */
 static size_t store_window(int descriptor, uint64_t begin, size_t skipped, const unsigned char *from,
                            size_t size)
 {

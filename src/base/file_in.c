@@ -94,6 +94,7 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     return true;
 }
 
+/* The state of what fstat or stat has found. */
 static struct file_in_state state_of(const struct stat *info)
 {
     if (!S_ISREG(info->st_mode))
@@ -122,6 +123,7 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
     struct pollfd watched[] = {{.fd = file->descriptor, .events = POLLIN},
                                {.fd = file->cancellable ? file->cancel_pipe[0] : -1, .events = POLLIN}};
 
+    /* A signal may interrupt the wait; then both are asked again. */
     do {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
             return refuse(file, fault);
@@ -145,6 +147,7 @@ static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_
         count = read(file->descriptor, bytes + *got, size - *got);
         if (count < 0 && errno == EINTR)
             continue;
+        /* A descriptor that was given to us non-blocking is polled as well, once it has nothing. */
         waits = file->cancellable || fd_would_wait(count);
         if (fd_would_wait(count))
             continue;

@@ -9,14 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A file that is open for reading. */
 struct file_in;
 
-/* NULL or "-" is standard input. */
+/* Open a file, or standard input if the path is NULL or "-". The path must outlive the file. Folders are
+   refused; on failure nothing is left open. */
 bool file_in_open(struct file_in **file, const char *path, struct fault *fault);
 
 /* The name for messages: the path, or "standard input". */
 const char *file_in_name(const struct file_in *file);
 
+/* Whether it is standard input, which has no folder and no name of its own. */
 bool file_in_is_standard(const struct file_in *file);
 
 /* The bytes of a regular file from here to its end; false for pipes and the like. */
@@ -56,7 +59,7 @@ bool file_in_is_at(const struct file_in *file, const char *path);
 bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
                      struct fault *fault);
 
-/* Skip `bytes` bytes. */
+/* Skip `bytes` bytes of a regular file, which may end before that. */
 bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault);
 
 /* Once it has been made cancellable, any thread may cancel it: a read that waits for a pipe, and every later
@@ -64,6 +67,7 @@ bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault);
 bool file_in_make_cancellable(struct file_in *file, struct fault *fault);
 void file_in_cancel(struct file_in *file);
 
+/* Close it, unless it is standard input, and release it; NULL is fine. */
 void file_in_close(struct file_in *file);
 
 #endif

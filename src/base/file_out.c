@@ -21,16 +21,17 @@
 
 struct file_out {
     int descriptor;
-    char *name;           /* as messages give it */
-    struct naming naming; /* of the temporary; nothing where the file is written in place */
+    char *name;           /* for messages: the path that was given */
+    struct naming naming; /* of the temporary; no temporary where the file is written in place */
     bool owned;
-    bool synced; /* it is on the disk before it is complete, and its name before it is committed */
+    bool synced; /* --sync: bytes are on the disk before the file is complete */
     unsigned char *buffer;
     size_t used;
     bool flushed;    /* something has left the buffer */
-    uint64_t room;   /* bytes that have been taken for it; 0: none */
-    uint64_t length; /* that it is known to have, unless somebody truncates it; 0: unknown */
-    bool mapped;     /* mappings fill it faster */
+    uint64_t room;   /* bytes that have been allocated on the disk */
+    uint64_t length; /* its length, as far as it was set here; 0: unknown. A shorter file has been truncated
+                        by somebody */
+    bool mapped;     /* writes at offsets go through mappings, which are faster */
 };
 
 static bool refuse(const struct file_out *file, struct fault *fault)
@@ -72,6 +73,8 @@ static bool open_in_place(struct file_out *file, const char *path, int flags, st
     return file->descriptor >= 0 || refuse(file, fault);
 }
 
+/* A regular file or a new one is written under a temporary name, beside what links lead to; anything else in
+   place. */
 static bool open_target(struct file_out *file, const char *path, struct fault *fault)
 {
     struct stat info;
@@ -165,6 +168,7 @@ const char *file_out_target(const struct file_out *file)
     return file->naming.target != NULL ? file->naming.target : file->name;
 }
 
+/* Write past the buffer. */
 static bool write_in_turn(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
 {
     file->flushed = file->flushed || size > 0;
@@ -328,6 +332,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
 
     if (descriptor < 0)
         return true;
+    /* What is buffered goes first; a file that somebody cut short is no output. */
     if (!file_out_flush(file, fault) || !has_its_length(file, fault))
         return false;
     if (file->synced && !fd_sync(descriptor))

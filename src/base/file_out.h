@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A file that is open for writing, or complete and waiting for its name. */
 struct file_out;
 struct naming;
 
-/* Open a target; NULL or "-" is standard output. Terminals are refused. */
+/* Open a target; NULL or "-" is standard output. Terminals and folders are refused, and nothing is created in
+   their place. The path is copied. */
 bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
 
 /* Whether a path names a new or regular target. */
@@ -29,10 +31,12 @@ bool file_out_is_synced(const struct file_out *file);
 /* Open a second file of an output, synced if the first is. */
 bool file_out_open_beside(struct file_out **file, const struct file_out *other, const char *path,
                           struct fault *fault);
+/* The path as it was given, or "standard output", for messages. */
 const char *file_out_name(const struct file_out *file);
 
 /* The path of what is really replaced: links are followed. */
 const char *file_out_target(const struct file_out *file);
+/* Write behind what was written before, through a buffer. */
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 
 /* Write what is buffered, so that it does not overwrite what is then written at an offset. */
@@ -55,7 +59,8 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
 /* Make it this long before others write into it. Then it may be written while room is being allocated. */
 bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault);
 
-/* Say how many threads, of all processes, will call file_out_write_at at once. The default is one. */
+/* Say how many threads, of all processes, will call file_out_write_at at once, so that the faster way for
+   them is taken. The default is one. */
 void file_out_expect_writers(struct file_out *file, unsigned threads);
 
 /* Write at an offset; the position of file_out_write stays. Threads may do so at once. */
@@ -73,7 +78,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault);
 struct naming *file_out_naming(struct file_out *file);
 void file_out_forget_old(struct file_out *file);
 
-/* Release; a file that has not got its name is removed. */
+/* Close and release; a file that has not got its name is removed. NULL is fine. */
 void file_out_close(struct file_out *file);
 
 #endif

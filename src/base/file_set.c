@@ -6,6 +6,7 @@
    synced and the old files removed. */
 #include "file_set.h"
 
+#include "diag.h"
 #include "fd_io.h"
 #include "temp_cleanup.h"
 #include "mem.h"
@@ -47,6 +48,7 @@ static struct naming *naming_of(const struct file_set *set, size_t index)
 
 /* ---- folders ---- */
 
+/* Files in one folder follow each other mostly: then the folder is opened for the first of them alone. */
 static bool needs_folder(const struct file_set *set, size_t index)
 {
     const struct naming *naming = naming_of(set, index), *last = index > 0 ? naming_of(set, index - 1) : NULL;
@@ -92,25 +94,17 @@ static void close_folders(struct file_set *set)
 
 /* ---- names ---- */
 
-static void append(struct fault *fault, const char *text)
-{
-    size_t used = strlen(fault->text);
-
-    snprintf(fault->text + used, sizeof fault->text - used, "%s", text);
-}
-
-/* One of those that stay new, and where the file is that it replaces. */
+/* Tell of one of those that stay new, and where the file is that it replaces. */
 static void add_new(struct fault *fault, const char *name, const struct naming *naming, bool first)
 {
-    append(fault, first ? "; but these files are new: " : ", ");
-    append(fault, name);
-    if (naming->old == NAMING_STRANDED) {
-        append(fault, " (the old one is ");
-        append(fault, naming->temporary);
-        append(fault, ")");
-    }
+    bool stranded = naming->old == NAMING_STRANDED;
+
+    diag_append(fault->text, sizeof fault->text, "%s%s%s%s%s", first ? "; but these files are new: " : ", ",
+                name, stranded ? " (the old one is " : "", stranded ? naming->temporary : "",
+                stranded ? ")" : "");
 }
 
+/* Give the names of the first `count` files back, last first, and tell which of them could not be. */
 static void give_back(const struct file_set *set, size_t count, struct fault *fault)
 {
     bool first = true;

@@ -26,10 +26,11 @@ struct inflate_portion {
 
 struct inflater;
 
+/* Make an inflater for streams with this wrapper; one stream at a time. */
 bool inflater_create(struct inflater **inflater, enum inflate_wrapper wrapper, struct fault *fault);
 
-/* INFLATE_ENDED comes after the checksum at the end, if there is one, was found to be right. What follows it
- * is not used. */
+/* Inflate what the portion has room for. INFLATE_ENDED comes only after the checksum at the end, if there is
+   one, was right; bytes behind the end are not used. */
 enum inflate_progress inflater_run(struct inflater *inflater, struct inflate_portion *portion);
 
 /* Why decoding failed. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A text that is being written. It begins with a stream alone, and all of it is on one line. */
+/* A JSON text that is being written to a stream, all of it on one line. It begins as {.stream = stream}. */
 struct json {
     FILE *stream;
     bool follows; /* what comes next is not the first in its object or array */

@@ -49,6 +49,7 @@ static size_t count_changes(const char *a, size_t a_length, const char *b, size_
     return changes[a_length][b_length];
 }
 
+/* Compare a word with what was typed, and keep what it means if it is the nearest so far. */
 static void offer(struct suggestion *suggestion, const char *name, size_t length, const char *meant,
                   bool beginnings)
 {
@@ -85,24 +86,10 @@ void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases)
         offer(suggestion, aliases->word, strlen(aliases->word), aliases->meant, false);
 }
 
-void suggest_others(struct suggestion *suggestion, const char *others, const char *meant)
-{
-    while (*others != '\0') {
-        size_t length = strcspn(others, " ");
-        offer(suggestion, others, length, meant, false);
-        others += length;
-        others += strspn(others, " ");
-    }
-}
-
 bool suggest_add(struct fault *fault, const char *meant, const char *otherwise)
 {
-    size_t used = strlen(fault->text), room = sizeof fault->text - used;
-
-    if (meant != NULL)
-        snprintf(fault->text + used, room, "; did you mean %s?", meant);
-    else
-        snprintf(fault->text + used, room, "%s", otherwise);
+    diag_append(fault->text, sizeof fault->text, meant != NULL ? "; did you mean %s?" : "%s",
+                meant != NULL ? meant : otherwise);
     return false;
 }
 
@@ -132,6 +119,17 @@ bool keyword_find(const struct keyword *keywords, const char *text, int *place, 
     return false;
 }
 
+/* Offer other programs' words for one of ours, divided by blanks. */
+static void offer_others(struct suggestion *suggestion, const char *others, const char *meant)
+{
+    while (*others != '\0') {
+        size_t length = strcspn(others, " ");
+        offer(suggestion, others, length, meant, false);
+        others += length;
+        others += strspn(others, " ");
+    }
+}
+
 static const char *meant_by(const struct keyword *keywords, const char *text)
 {
     struct suggestion suggestion = suggest_for(text, strcspn(text, ":"));
@@ -139,7 +137,7 @@ static const char *meant_by(const struct keyword *keywords, const char *text)
     for (size_t i = 0; keywords[i].word != NULL; i++)
         suggest_name(&suggestion, keywords[i].word);
     for (size_t i = 0; keywords[i].word != NULL; i++)
-        suggest_others(&suggestion, keywords[i].others, keywords[i].word);
+        offer_others(&suggestion, keywords[i].others, keywords[i].word);
     return suggestion.meant;
 }
 
@@ -158,14 +156,12 @@ bool keyword_parse(const struct keyword *keywords, const char *text, int *place,
 const char *keyword_list(const struct keyword *keywords, const struct keyword_listing *listing, char *text,
                          size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
-    for (size_t i = 0; keywords[i].word != NULL && used < size; i++) {
+    for (size_t i = 0; keywords[i].word != NULL; i++) {
         const char *divider = i == 0 ? "" : keywords[i + 1].word == NULL ? listing->last : listing->between;
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", divider, keywords[i].word,
-                                 listing->with_syntax ? keywords[i].syntax : "",
-                                 listing->with_default && i == 0 ? " (default)" : "");
+        diag_append(text, size, "%s%s%s%s", divider, keywords[i].word,
+                    listing->with_syntax ? keywords[i].syntax : "",
+                    listing->with_default && i == 0 ? " (default)" : "");
     }
     return text;
 }

@@ -19,7 +19,8 @@ struct keyword {
     const char *others; /* words of other programs for it, divided by blanks: refused with a suggestion */
 };
 
-/* Find the keyword that a text is. *argument is what follows its colon, NULL without one. */
+/* Find the keyword that a text is. *argument is what follows its colon, NULL without one. False if it is
+   none, or has an argument that it does not take. */
 bool keyword_find(const struct keyword *keywords, const char *text, int *place, const char **argument);
 
 /* Find it or fail with "TEXT: expected ...", and with what may have been meant. */
@@ -60,9 +61,6 @@ struct suggestion {
 struct suggestion suggest_for(const char *word, size_t length);
 void suggest_name(struct suggestion *suggestion, const char *name);
 void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases);
-
-/* Offer other programs' words for one of ours, divided by blanks. */
-void suggest_others(struct suggestion *suggestion, const char *others, const char *meant);
 
 /* End a fault's text with "; did you mean MEANT?", or with `otherwise` if meant is NULL. Return false. */
 bool suggest_add(struct fault *fault, const char *meant, const char *otherwise);

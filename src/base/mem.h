@@ -22,8 +22,8 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
 /* Allocate bytes that are all zero. */
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
 
-/* Allocate zero bytes of which the system provides a page when it is first touched; aligned for scalars only.
- */
+/* Allocate zero bytes that take memory only page by page, when a page is first touched; aligned for scalars
+   only. Release with mem_free. */
 void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 
 /* Ensure room for count + 1 items; doubles *capacity when full. Returns the array, which may have moved; NULL
@@ -31,9 +31,10 @@ void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
                struct fault *fault);
 
-/* A copy of text. */
+/* A copy of a text; NULL with a fault. Release with mem_free. */
 char *mem_text(const char *text, struct fault *fault);
 
+/* Release what any of these returned; NULL is fine. */
 void mem_free(void *pointer);
 
 #ifdef __cplusplus

@@ -101,7 +101,8 @@ static uint64_t number_of_group(const char *folder, const char *name, const char
     return number_in(path, label);
 }
 
-/* Files that a group has cached and does not use give way. */
+/* Narrow the limits by those of a group. Cached files that it does not use would give way, so they do not
+   count as taken. */
 static void heed_group(const struct accounting *accounting, const char *folder,
                        struct memory_limits *allowance)
 {

@@ -39,6 +39,8 @@ static char *link_aside(const struct naming *naming)
     return NULL;
 }
 
+/* Take the name from a file that has been linked to another one, which then is what the temporary's clean-up
+   removes. */
 static bool take_linked(struct naming *naming, char *aside)
 {
     if (!rename_plainly(naming, NAMING_LINKED)) {
@@ -62,6 +64,8 @@ bool naming_take(struct naming *naming, bool keep)
         errno = EISDIR;
         return false;
     }
+    /* An exchange keeps both files; where the file system has none, a link keeps the old one; else it is
+       lost. */
     if (!keep || access(naming->target, F_OK) != 0)
         return rename_plainly(naming, keep ? NAMING_NONE : NAMING_LOST);
     if (renameat2(AT_FDCWD, naming->temporary, AT_FDCWD, naming->target, RENAME_EXCHANGE) == 0) {

@@ -1,6 +1,8 @@
 /* Numbers as the command line writes them: the whole text or nothing. */
 #include "number.h"
 
+#include "diag.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -18,26 +20,27 @@ bool number_parse_double(const char *text, double *value)
     return *end == '\0' && isfinite(*value);
 }
 
-static bool parse_digits(const char *text, uint64_t *value, const char **end)
+bool number_read_count(const char **text, uint64_t *value)
 {
+    const char *at = *text;
     uint64_t total = 0;
 
-    *end = text;
-    for (; isdigit((unsigned char)**end); (*end)++) {
-        uint64_t digit = (uint64_t)(**end - '0');
+    for (; isdigit((unsigned char)*at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
         if (total > (UINT64_MAX - digit) / 10)
             return false;
         total = total * 10 + digit;
     }
+    if (at == *text)
+        return false;
+    *text = at;
     *value = total;
-    return *end != text;
+    return true;
 }
 
 bool number_parse_count(const char *text, uint64_t *value)
 {
-    const char *end;
-
-    return parse_digits(text, value, &end) && *end == '\0';
+    return number_read_count(&text, value) && *text == '\0';
 }
 
 /* Powers of 1024: the bits of K, M, G or T, with or without iB or B; 0 where there is none. */
@@ -55,11 +58,11 @@ static unsigned parse_unit(const char **text)
 
 bool number_parse_bytes(const char *text, uint64_t *value)
 {
-    const char *end, *point;
+    const char *end = text, *point;
     size_t digits = 0;
     unsigned shift;
 
-    if (!parse_digits(text, value, &end))
+    if (!number_read_count(&end, value))
         return false;
     point = end;
     if (*point == '.') {
@@ -109,14 +112,9 @@ const char *number_format_bytes(double bytes, char *text, size_t size)
 
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size)
 {
-    size_t used = 0;
-
-    for (size_t i = 0; i < count && used < size; i++) {
-        if (i > 0)
-            used += (size_t)snprintf(text + used, size - used, " x ");
-        if (used < size)
-            used += (size_t)snprintf(text + used, size - used, "%zu", factors[i]);
-    }
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        diag_append(text, size, "%s%zu", i > 0 ? " x " : "", factors[i]);
     return text;
 }
 

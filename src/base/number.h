@@ -9,6 +9,10 @@
 /* A finite decimal or hexadecimal floating-point number. */
 bool number_parse_double(const char *text, double *value);
 
+/* Read the digits that *text begins with, and move it behind them. False, and *text stays, if there are none,
+   or if they are of too large a number. */
+bool number_read_count(const char **text, uint64_t *value);
+
 /* Digits alone: no sign, no space. */
 bool number_parse_count(const char *text, uint64_t *value);
 
@@ -16,7 +20,8 @@ bool number_parse_count(const char *text, uint64_t *value);
    such a letter there may be a fraction ("1.5G"); the count is rounded down. */
 bool number_parse_bytes(const char *text, uint64_t *value);
 
-/* Between `least` and `most` finite numbers with `separator` between them; *count says how many. */
+/* Parse `least` to `most` finite numbers with `separator` between them into `values`; *count says how many
+   there are. */
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
                        size_t *count);
 

@@ -15,7 +15,7 @@
 
 struct preallocation {
     pthread_t thread;
-    bool runs;            /* the thread does, and nobody has waited for it */
+    bool runs;            /* the thread was started and has not been joined */
     atomic_bool unwanted; /* the caller needs no more room */
     atomic_bool failed;   /* `fault` is filled in, and stays as it is */
     struct fault fault;

@@ -19,8 +19,8 @@
 #define LINE_MOST       120
 #define COLUMNS_ASSUMED 80
 
-static void begin_in(struct progress *progress, enum progress_mode mode, double total, const char *unit,
-                     double unit_size)
+void progress_begin(struct progress *progress, enum progress_mode mode, double total, const char *unit,
+                    double unit_size)
 {
     bool wanted = mode == PROGRESS_ALWAYS ||
                   (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
@@ -30,16 +30,6 @@ static void begin_in(struct progress *progress, enum progress_mode mode, double 
     progress->first = mode == PROGRESS_ALWAYS ? 0.0 : FIRST_SECONDS;
     progress->begun = clock_seconds();
     pthread_mutex_init(&progress->mutex, NULL);
-}
-
-void progress_begin(struct progress *progress, enum progress_mode mode, double total)
-{
-    begin_in(progress, mode, total, "Msamples", 1e6);
-}
-
-void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files)
-{
-    begin_in(progress, mode, (double)files, "files", 1.0);
 }
 
 /* Columns of the terminal, as it or else COLUMNS tells. */
@@ -56,6 +46,7 @@ static size_t count_columns(void)
     return COLUMNS_ASSUMED;
 }
 
+/* Room for the bar beside so many columns of words; 0 if that is too little. */
 static size_t bar_width(size_t most, size_t words)
 {
     size_t room = most > words + BAR_FRAME ? most - words - BAR_FRAME : 0;

@@ -9,27 +9,27 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct progress {
-    bool shown; /* at all: decided when it begins */
+    bool shown; /* whether there is a bar at all, decided when it begins */
     const char *unit;
-    double unit_size; /* in what total and done count */
+    double unit_size; /* pieces of work in a unit */
     double first;     /* seconds before the bar is drawn */
-    size_t drawn;     /* columns that are to be wiped */
+    size_t drawn;     /* columns of the line on the terminal */
     double total, done;
-    double begun, painted;
-    pthread_mutex_t mutex; /* of what adding changes */
+    double begun, painted; /* when the work began and the bar was last drawn, by clock_seconds */
+    pthread_mutex_t mutex; /* guards what progress_add changes */
 };
 
-/* `total` is the work ahead in sample updates. Auto shows the bar where standard error is a terminal. */
-void progress_begin(struct progress *progress, enum progress_mode mode, double total);
-
-/* Begin a bar that counts files. */
-void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files);
+/* Begin a bar for `total` pieces of work; its rate counts units of `unit_size` pieces: "Msamples" of 1e6
+   sample updates, say. Auto shows the bar where standard error is a terminal. */
+void progress_begin(struct progress *progress, enum progress_mode mode, double total, const char *unit,
+                    double unit_size);
 
 /* Add work that is done. Any thread may. */
 void progress_add(struct progress *progress, double work);
 
 /* Remove the bar until it is drawn again, because something else is to be written. */
 void progress_wipe(struct progress *progress);
+/* Remove the bar for good, and release what it holds. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the output, or where temporary files go if it is in none: so many characters. */
+/* The folder of the output, or where temporary files go if it is in none. The folder is the first *length
+   bytes of what is returned. */
 static const char *find_folder(const struct file_out *beside, size_t *length)
 {
     const char *path = file_out_temporary(beside), *slash = path == NULL ? NULL : strrchr(path, '/');
@@ -28,6 +29,8 @@ static const char *find_folder(const struct file_out *beside, size_t *length)
     return folder;
 }
 
+/* Make a file and remove its name at once: the system deletes it when it is closed, however the program
+   ends. */
 static int make_nameless(const char *folder, size_t length)
 {
     char path[PATH_MAX];

@@ -16,6 +16,7 @@ struct spool {
 
 /* Make one in the folder of the output, or where temporary files go ($TMPDIR) if the output has none. */
 bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault);
+/* Close it, with which the file is gone; a closed one is fine. */
 void spool_close(struct spool *spool);
 
 /* Write and read at any offset. Threads may do so at once. */

@@ -94,12 +94,14 @@ size_t thread_share(size_t processors, size_t processes)
 
 /* ---- pools ---- */
 
+/* A loop that members of a pool share: `together` turns are taken at a time. */
 struct loop {
     pool_work *work;
     void *context;
     size_t turns, together;
 };
 
+/* A thread of a pool. */
 struct member {
     struct pool *pool;
     pthread_t thread;
@@ -110,18 +112,19 @@ struct pool {
     pthread_mutex_t mutex;
     pthread_cond_t called, left;
     enum thread_stack stack;
-    struct member *members; /* of number 1 and up */
+    struct member *members; /* the threads; the caller is number 0 */
     unsigned started, most;
-    uint64_t calls;
+    uint64_t calls;   /* loops so far, by which a member sees whether there is a new one */
     unsigned invited; /* members below may join the loop; 0: it is over */
-    unsigned busy;    /* in the loop beside the caller */
+    unsigned busy;    /* members that are in the loop, the caller not counted */
     bool ends;
     struct loop loop;
-    atomic_size_t next; /* turn that nobody has taken */
+    atomic_size_t next; /* the first turn that nobody has taken */
 };
 
 /* ---- a member ---- */
 
+/* Take turns until there are none left. */
 static void take_turns(struct pool *pool, const struct loop *loop, unsigned member)
 {
     size_t first;
@@ -143,6 +146,7 @@ static bool wait_for_call(const struct member *member, uint64_t *seen)
     return !pool->ends;
 }
 
+/* What a thread of a pool does all its life. */
 static void *serve(void *argument)
 {
     const struct member *member = argument;
@@ -226,6 +230,7 @@ static void start_members(struct pool *pool, unsigned wanted)
 
 /* ---- the caller ---- */
 
+/* Publish a loop, and wake those that may join it. */
 static void invite(struct pool *pool, const struct loop *loop, unsigned members)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -302,7 +307,7 @@ bool pool_join_within(struct pool *pool, unsigned microseconds)
 struct parallel_loop {
     parallel_for_body *work;
     void *context;
-    FILE *messages;        /* where those of the thread that called go */
+    FILE *messages;        /* where messages of the calling thread go, and so those of all turns */
     pthread_mutex_t mutex; /* of what follows */
     bool failed;
     struct fault fault;

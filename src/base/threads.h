@@ -30,6 +30,7 @@ bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void 
 
 /* ---- pools: threads that share a loop with their caller, or work beside it, and sleep in between ---- */
 
+/* Threads that wait for loops of their caller. */
 struct pool;
 
 /* A pool of at most `threads` threads beside the caller. They start when they are first needed. */

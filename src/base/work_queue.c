@@ -16,17 +16,17 @@
 
 struct slot {
     unsigned phase;
-    bool taken; /* else it stands there */
+    bool taken; /* somebody works on it; else it waits at its phase */
 };
 
 struct work_queue {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct slot *slots;
-    uint64_t *taken; /* slots so far, a number for each phase */
+    uint64_t *taken; /* how many slots each phase has taken so far */
     size_t count;
     unsigned phases;
-    uint64_t sent, returned; /* from the first phase, and from the last */
+    uint64_t sent, returned; /* slots that have left phase 0, and that have come back to it */
     bool finished, stopped;
 };
 
@@ -75,6 +75,7 @@ static bool is_ready(const struct work_queue *queue, unsigned phase)
     return slot->phase == phase && !slot->taken && (phase > 0 || !queue->finished);
 }
 
+/* Whether a phase has taken all that will ever come. */
 static bool is_over(const struct work_queue *queue, unsigned phase)
 {
     return queue->finished && queue->taken[phase] == queue->sent;
@@ -196,12 +197,14 @@ struct ordered_work {
     unsigned threads;
 };
 
+/* Do the piece of work in a slot, and hand the slot to the phase that takes it out. */
 static void work_on(struct ordered_work *ordered, size_t slot, unsigned worker)
 {
     ordered->work(ordered->context, slot, worker);
     work_queue_pass_on(ordered->queue, slot);
 }
 
+/* A thread of ordered work: do pieces until there will be no more. */
 static void run_thread(void *context, size_t first, size_t count, unsigned member)
 {
     struct ordered_work *ordered = context;
@@ -252,6 +255,7 @@ size_t ordered_work_take(struct ordered_work *ordered)
     unsigned phase;
     size_t slot = 0;
 
+    /* While the oldest slot is not done, do other pieces. */
     while (work_queue_take_any(ordered->queue, WORKING, TAKING, &phase, &slot) == WORK_QUEUE_TAKEN &&
            phase == WORKING)
         work_on(ordered, slot, 0);

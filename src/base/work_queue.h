@@ -12,9 +12,10 @@
 /* Slots are numbered from 0, and all begin at phase 0. */
 struct work_queue;
 
+/* Make a queue whose slots are all free: at phase 0, and taken by nobody. */
 bool work_queue_create(struct work_queue **queue, size_t slots, unsigned phases, struct fault *fault);
 
-/* Once nobody uses it any more; NULL is fine. */
+/* Release the queue, once nobody uses it any more; NULL is fine. */
 void work_queue_destroy(struct work_queue *queue);
 
 enum work_queue_outcome {
@@ -27,7 +28,7 @@ enum work_queue_outcome {
 /* Wait for the next slot of a phase, and take it. */
 enum work_queue_outcome work_queue_take(struct work_queue *queue, unsigned phase, size_t *slot);
 
-/* Take it without waiting. */
+/* Take the next slot of a phase if it is there already. */
 enum work_queue_outcome work_queue_try(struct work_queue *queue, unsigned phase, size_t *slot);
 
 /* Wait for the next slot of any of the phases `first` to `last`, and take it, at the latest phase that has

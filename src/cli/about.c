@@ -23,6 +23,7 @@ static const struct mark {
     {"{a or b}", {", ", " or ", .with_default = false}},
 };
 
+/* The help text with a mark in it replaced. */
 static const char *put_in_place(const char *help, const char *mark, const char *what, char *text, size_t size)
 {
     const char *place = strstr(help, mark);
@@ -31,7 +32,8 @@ static const char *put_in_place(const char *help, const char *mark, const char *
     return text;
 }
 
-/* What may follow a word is left out where the argument shows it. */
+/* The help of an option, its marks replaced by limits or lists. What may follow a word is left out where the
+   argument shows it. */
 static const char *help_of(const struct option_row *row, char *text, size_t size)
 {
     static const char limits[] = "{least to most}";
@@ -289,13 +291,10 @@ void about_lists(FILE *stream, bool as_json)
  * anything else. */
 static void complete_words(const struct option_row *row, char *text, size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
     for (uint64_t i = row->least; row->kind == OPTION_COUNT && row->most <= MOST_COUNTED && i <= row->most;
          i++)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%llu", used > 0 ? " " : "", (unsigned long long)i);
+        diag_append(text, size, "%s%llu", i > row->least ? " " : "", (unsigned long long)i);
     if (row->keywords != NULL)
         keyword_list(row->keywords, &(struct keyword_listing){" ", " ", .with_default = false}, text, size);
 }
@@ -303,15 +302,13 @@ static void complete_words(const struct option_row *row, char *text, size_t size
 /* Filters, as far as they are the same for everybody; an axis is written out. */
 static void complete_filters(char *text, size_t size)
 {
-    size_t used = 0;
-
+    text[0] = '\0';
     for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
-        const char *name = filter->name, *blank = used > 0 ? " " : "";
+        const char *name = filter->name, *blank = filter > filter_list ? " " : "";
         if (filter->arguments == ARGUMENTS_AXIS)
-            used += (size_t)snprintf(text + used, size - used, "%s%s:x %s:y %s:z", blank, name, name, name);
+            diag_append(text, size, "%s%s:x %s:y %s:z", blank, name, name, name);
         else
-            used += (size_t)snprintf(text + used, size - used, "%s%s%s", blank, name,
-                                     filter->arguments == ARGUMENTS_NONE ? "" : ":");
+            diag_append(text, size, "%s%s%s", blank, name, filter->arguments == ARGUMENTS_NONE ? "" : ":");
     }
 }
 
@@ -325,6 +322,7 @@ static bool is_file(const struct option_row *row)
     return strcmp(row->argument, "FILE") == 0;
 }
 
+/* What completes the value of an option. */
 static void complete(const struct option_row *row, char *text, size_t size)
 {
     if (is_filter(row))

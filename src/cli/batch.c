@@ -25,6 +25,7 @@
 
 /* ---- one after the other ---- */
 
+/* Run one input after the other. Notes on options that every input would repeat are printed once. */
 static enum status run_in_turn(const struct options *options, const struct outputs *outputs,
                                struct report_file *report)
 {
@@ -64,15 +65,17 @@ static enum status run_in_turn(const struct options *options, const struct outpu
 /* From this many rounds on, threads that are idle in the last round hardly matter. */
 #define ROUNDS_THAT_COUNT 5
 
+/* An input and what becomes of it. */
 struct entry {
     struct run_one run;
-    size_t threads; /* its share, while it runs */
+    size_t threads; /* its share of the threads, while it runs */
     bool over;
     enum status status;
     struct lines on_options, messages;
     struct lines report; /* for the file of --report */
 };
 
+/* All entries, and what they share. */
 struct batch {
     struct entry *entries;
     size_t count;
@@ -128,7 +131,7 @@ static bool batch_open(struct batch *batch, const struct options *options, const
         run->request.run.progress = PROGRESS_NEVER;
         run->request.budget = &batch->budget;
     }
-    progress_begin_files(&batch->progress, options->run.progress, batch->count);
+    progress_begin(&batch->progress, options->run.progress, (double)batch->count, "files", 1.0);
     return true;
 }
 
@@ -172,6 +175,7 @@ static size_t count_at_once(const struct batch *batch, const struct options *opt
     return rounds < ROUNDS_THAT_COUNT ? size_divided_up(batch->count, rounds) : most;
 }
 
+/* Give an entry its share of the idle threads, divided among those that may still begin beside it. */
 static void begin_entry(struct batch *batch, struct entry *entry)
 {
     pthread_mutex_lock(&batch->mutex);
@@ -186,6 +190,7 @@ static void begin_entry(struct batch *batch, struct entry *entry)
     pthread_mutex_unlock(&batch->mutex);
 }
 
+/* Run an entry, and keep all that it says. */
 static void run_entry(struct batch *batch, struct entry *entry)
 {
     lines_begin(&entry->on_options);

@@ -29,7 +29,7 @@
 /* If all ranks are sent a signal, MPICH's launcher kills the rest by SIGKILL as soon as one has ended. */
 #define LINGERING_MS 300
 
-/* What was printed must have arrived: a full disk behind standard output is a failure. */
+/* What was printed must have arrived: a full disk behind standard output makes the command fail. */
 static enum status close_stdout(void)
 {
     struct fault fault;
@@ -40,7 +40,8 @@ static enum status close_stdout(void)
     return diag_error(&fault);
 }
 
-/* Without an input, measure on extents that are given, or that are larger than any cache of the device. */
+/* Without an input, kernels are measured on the extents that are given, or on a grid that is larger than any
+   cache of the device. */
 static bool default_case(const struct options *options, struct bench_request *request, struct fault *fault)
 {
     struct devices devices;
@@ -61,7 +62,7 @@ static bool default_case(const struct options *options, struct bench_request *re
     return true;
 }
 
-/* With an input, measure on fields as a job for it would have them. */
+/* With an input, kernels are measured on fields as a job for that input would have them. */
 static bool case_of_input(const struct options *options, struct bench_request *request, struct fault *fault)
 {
     const struct pipeline_request first = run_one_request(options, options->inputs[0], "-");
@@ -77,6 +78,7 @@ static bool case_of_input(const struct options *options, struct bench_request *r
     return true;
 }
 
+/* Measure, and draw the results if --plot asks for it. The picture gets its name once it is complete. */
 static bool bench_and_plot(const struct options *options, struct bench_request *request, struct fault *fault)
 {
     char nowhere[] = "/dev/null", *output = nowhere; /* a bench has no other output */
@@ -119,7 +121,7 @@ static const char *command_name(enum program program, const struct peers *peers)
     return peers == NULL ? program_name(program) : "voxfilt-mpi";
 }
 
-/* Actions other than a run. */
+/* Do what needs no input: measure kernels, or print something. */
 static enum status answer(const struct options *options)
 {
     struct fault fault;

@@ -62,6 +62,7 @@ static void begin_words(struct words *words, enum program program, int argc, cha
 
 /* ---- what is no option ---- */
 
+/* Refuse an option that the other program has. */
 static bool refuse_others(const struct words *words, const char *given, struct fault *fault)
 {
     enum program other = words->program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT;
@@ -84,15 +85,12 @@ static bool refuse_letter(const struct words *words, char letter, struct fault *
 static size_t list_beginnings(const struct words *words, const char *word, size_t length, char *text,
                               size_t size)
 {
-    size_t count = 0, used = 0;
+    size_t count = 0;
 
     text[0] = '\0';
     for (const struct option *option = words->longs; option->name != NULL; option++) {
-        if (strncmp(option->name, word, length) != 0)
-            continue;
-        if (used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s--%s", count > 0 ? ", " : "", option->name);
-        count++;
+        if (strncmp(option->name, word, length) == 0)
+            diag_append(text, size, "%s--%s", count++ > 0 ? ", " : "", option->name);
     }
     return count;
 }
@@ -112,6 +110,8 @@ static const char *nearest_option(const struct words *words, const char *word, s
     return text;
 }
 
+/* Refuse a long option: it begins several options, belongs to the other program, or is near one that was
+   meant. */
 static bool refuse_name(const struct words *words, const char *word, struct fault *fault)
 {
     size_t length = strcspn(word, "=");
@@ -129,6 +129,7 @@ static bool refuse_name(const struct words *words, const char *word, struct faul
     return suggest_add(fault, nearest_option(words, word, length, text, sizeof text), " (--help lists them)");
 }
 
+/* Refuse what getopt could not make sense of: ':' stands for a missing argument, '?' for all else. */
 static bool refuse_code(const struct words *words, int code, struct fault *fault)
 {
     const char *given = words->argv[optind - 1];
@@ -172,7 +173,8 @@ static bool refuse_value(const struct words *words, const struct option_row *row
 
 /* ---- values ---- */
 
-/* Enumerations are as large as unsigned. */
+/* Write a whole number to a member, which is a uint64_t, an unsigned, an enumeration of that size, or a
+   bool. */
 static void put_integer(const struct option_row *row, void *place, uint64_t value)
 {
     const unsigned small = (unsigned)value;
@@ -243,6 +245,7 @@ static bool store_action(struct parsing *parsing, const char *value, void *place
     return true;
 }
 
+/* Store a value where its row says, or call the function of the row. */
 static bool store(struct parsing *parsing, const char *value)
 {
     const struct option_row *row = parsing->row;
@@ -291,6 +294,7 @@ static bool take_value(struct parsing *parsing, const char *value)
 
 /* ---- the whole line ---- */
 
+/* The row of a code that getopt_long has returned. */
 static const struct option_row *row_of(const struct words *words, int code)
 {
     const struct option_row *row = option_table;
@@ -302,6 +306,7 @@ static const struct option_row *row_of(const struct words *words, int code)
     return row;
 }
 
+/* Operands are inputs; without any, that of --input is, or standard input. */
 static bool settle_inputs(struct parsing *parsing, const char *const *operands, size_t count)
 {
     struct options *options = parsing->options;
@@ -331,6 +336,8 @@ static bool take_words(struct parsing *parsing, int argc, char **argv)
     return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
 }
 
+/* A command line without a filter means heat. Then each stage takes the defaults that it was not given
+   itself. */
 static bool settle_stages(struct parsing *parsing)
 {
     struct job_request *job = &parsing->options->job;

@@ -15,6 +15,7 @@
 /* Up to this many tees are all named. */
 #define FEW_TEES 4
 
+/* How samples become light; NULL if they are filtered as they are. */
 static const char *transfer_name(const struct encoding *encoding)
 {
     switch (encoding->transfer) {
@@ -106,7 +107,6 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
                          const struct rung *taken)
 {
     char able[256] = "";
-    size_t used = 0;
 
     for (const struct rung *rung = plan->lanes[0].backend->rungs; rung->name != NULL; rung++) {
         const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
@@ -116,14 +116,14 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
             continue;
         if (!plan->lanes[0].backend->settle(plan->lanes[0].device, op, &plan->shape, &wish, &form, &refusal))
             fprintf(stream, "          not %s\n", fault_reason(&refusal)); /* nobody gave --rung */
-        else if (used < sizeof able)
-            used +=
-                (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "", rung->name);
+        else
+            diag_append(able, sizeof able, "%s%s", able[0] != '\0' ? ", " : "", rung->name);
     }
-    if (used > 0)
+    if (able[0] != '\0')
         fprintf(stream, "          could be: %s\n", able);
 }
 
+/* An operation of a stage: its taps, its reach, the rung that computes it, and what the other rungs could. */
 static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t index)
 {
     const struct levels_step *step = &plan->steps[stage];
@@ -160,6 +160,7 @@ static const char *observers_name(const struct pipeline *pipeline)
     return preview ? "statistics and the preview" : "statistics";
 }
 
+/* What the planned memory is for. */
 static void print_memory(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -257,6 +258,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
+/* One way that was considered to run within the memory, and what became of it. */
 static void print_candidate(FILE *stream, const struct plan *plan, const struct schedule_candidate *candidate)
 {
     static const char *const fates[] = {

@@ -60,7 +60,7 @@ bool mpi_options_check_build(struct peers *peers, struct fault *fault)
 
 /* ---- the command line ---- */
 
-/* Words one after the other, each with its end. */
+/* The words of a command line one after the other, each with its terminator. */
 struct text {
     char *bytes;
     uint64_t size;
@@ -89,6 +89,7 @@ static const char *quote(const struct text *text, uint64_t at, char *quoted, siz
     return quoted;
 }
 
+/* Compare word by word, so that the refusal names the first one that differs. */
 static bool compare_words(const struct text *own, const struct text *first, struct fault *fault)
 {
     char here[512], there[512];
@@ -105,7 +106,7 @@ static bool compare_words(const struct text *own, const struct text *first, stru
                        quote(own, at, here, sizeof here), quote(first, at, there, sizeof there));
 }
 
-/* All get the words of rank 0. */
+/* Every rank gets the words of rank 0. */
 static bool hear(struct peers *peers, const struct text *own, struct text *first, struct fault *fault)
 {
     first->size = own->size;

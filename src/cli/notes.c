@@ -59,6 +59,7 @@ static void note_promise(const char *output, const struct format *written)
               promises_compression ? ", not compressed" : "", hint);
 }
 
+/* A note if the output's name promises another format than is written. */
 static void note_name(const struct pipeline *pipeline, const char *output)
 {
     const struct format *written = pipeline_output_format(pipeline, output), *promised;
@@ -111,6 +112,7 @@ static void note_vain_stage_options(const struct job *job)
     }
 }
 
+/* Whether --flux-channels was given to a stage that filters a single channel. */
 static bool is_for_lone_channel(const struct job *job)
 {
     for (size_t i = 0; i < job->stage_count; i++) {
@@ -171,6 +173,7 @@ static void note_ranks(const char *input, const struct ranks *ranks)
         diag_note("%s: %s", input, split->setback);
 }
 
+/* A note if distances in the file are for printing, and a filter would have used them. */
 static void note_print(const char *input, const struct pipeline *pipeline)
 {
     const struct job_request *request = &pipeline->request->job;
@@ -235,7 +238,7 @@ static const char *were(uint64_t samples)
     return samples == 1 ? "was" : "were";
 }
 
-/* False where none were. */
+/* Samples that were cut off at the limits; false if none were. */
 static bool tell_cut_off(const struct record_loss *loss, char *text, size_t size)
 {
     char below[64], above[64];
@@ -252,7 +255,7 @@ static bool tell_cut_off(const struct record_loss *loss, char *text, size_t size
     return loss->below > 0 || loss->above > 0;
 }
 
-/* False where there are no more than the input had. */
+/* NaNs and infinities of a float output; false if the input had as many. */
 static bool tell_strays(const struct record_loss *loss, char *text, size_t size)
 {
     char samples[64];
@@ -267,6 +270,7 @@ static bool tell_strays(const struct record_loss *loss, char *text, size_t size)
     return loss->strays_out > loss->strays_in;
 }
 
+/* NaNs of an integer output; false if there are none. */
 static bool tell_nans(const struct record_loss *loss, char *text, size_t size)
 {
     snprintf(text, size, "%llu NaN%s written as 0", (unsigned long long)loss->nans,
@@ -274,7 +278,7 @@ static bool tell_nans(const struct record_loss *loss, char *text, size_t size)
     return loss->nans > 0;
 }
 
-/* False where values were not put into a range. */
+/* The range of --out-range; false if there is none. */
 static bool tell_range(const struct record_loss *loss, const struct job *job,
                        const struct run_summary *summary, char *text, size_t size)
 {

@@ -148,6 +148,7 @@ bool option_refuse_for(struct parsing *parsing, const char *value, const char *e
 
 /* ---- where samples are ---- */
 
+/* Read extents, which are whole numbers above 0. */
 static bool read_extents(const char *value, size_t least, size_t most, double *extents, size_t *count)
 {
     if (!number_parse_list(value, ',', least, most, extents, count))
@@ -283,6 +284,7 @@ bool option_sigma(struct parsing *parsing, const char *value)
     return true;
 }
 
+/* Whether some device has a rung of this name for sums. */
 static bool is_of_sums(const char *name)
 {
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
@@ -308,17 +310,11 @@ bool option_rung(struct parsing *parsing, const char *value)
 
 static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
 {
-    char number[32];
-    const char *cross = strchr(value, 'x');
-    size_t length = cross == NULL ? strlen(value) : (size_t)(cross - value);
-
-    if (length >= sizeof number)
-        return false;
-    memcpy(number, value, length);
-    number[length] = '\0';
     *second = 0;
-    return number_parse_count(number, first) && *first > 0 && *first <= MOST_TILE &&
-           (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
+    if (!number_read_count(&value, first) || *first == 0 || *first > MOST_TILE)
+        return false;
+    return *value == '\0' ||
+           (*value == 'x' && number_parse_count(value + 1, second) && *second > 0 && *second <= MOST_TILE);
 }
 
 /* Take two counts, or one; then the second is 0. The form is what a refusal names as expected. */
@@ -397,16 +393,11 @@ bool option_tee(struct parsing *parsing, const char *value)
 {
     struct options *options = parsing->options;
     struct pipeline_tee *tee = &options->tees[options->tee_count];
-    const char *colon = strchr(value, ':');
-    char number[32];
+    const char *rest = value;
 
-    if (colon == NULL || colon[1] == '\0' || (size_t)(colon - value) >= sizeof number)
+    if (!number_read_count(&rest, &tee->step) || rest[0] != ':' || rest[1] == '\0')
         return option_refuse(parsing, value, "N:FILE, where N is a number of steps");
-    memcpy(number, value, (size_t)(colon - value));
-    number[colon - value] = '\0';
-    if (!number_parse_count(number, &tee->step))
-        return option_refuse(parsing, value, "N:FILE, where N is a number of steps");
-    tee->path = colon + 1;
+    tee->path = rest + 1;
     options->tee_count++;
     return true;
 }
@@ -417,17 +408,11 @@ bool option_frames(struct parsing *parsing, const char *value)
     return pattern_is(value) || option_refuse(parsing, value, "a name with %d or %04d in it, once");
 }
 
-bool option_quiet(struct parsing *parsing, const char *value)
+/* -q and -v hold at once, for what else the command line says. */
+bool option_messages(struct parsing *parsing, const char *value)
 {
-    (void)parsing, (void)value;
-    diag_set_level(DIAG_QUIET);
-    return true;
-}
-
-bool option_verbose(struct parsing *parsing, const char *value)
-{
-    (void)parsing, (void)value;
-    diag_set_level(DIAG_VERBOSE);
+    (void)value;
+    diag_set_level(parsing->row->letter == 'q' ? DIAG_QUIET : DIAG_VERBOSE);
     return true;
 }
 

@@ -19,6 +19,7 @@ enum {
 #include "options.def"
 };
 
+/* What the value of an option is, and how it is stored. */
 enum option_kind {
     OPTION_FLAG,
     OPTION_COUNT,
@@ -37,7 +38,8 @@ struct parsing;
    the option before it. */
 typedef bool option_function(struct parsing *parsing, const char *value);
 
-/* See options.def for what the kinds and places mean. */
+/* An option: how it is written, what its value may be, and where that goes. options.def explains kinds and
+   places. */
 struct option_row {
     char letter;          /* 0: none */
     const char *name;     /* without dashes; NULL: none */
@@ -47,13 +49,13 @@ struct option_row {
 
     enum option_kind kind;
     uint64_t least, most; /* limits of a count */
-    double bound;         /* the least number, */
-    bool beyond;          /* which must itself be exceeded */
+    double bound;         /* the least number that is allowed, or, */
+    bool beyond;          /* if this is set, the bound that it must exceed */
     const struct keyword *keywords;
     int action;
     option_function *call;
-    enum region_kind region;
-    bool once; /* given twice, it is refused */
+    enum region_kind region; /* the part of the result that the option asks for */
+    bool once;               /* given twice, it is refused */
 
     size_t at, size; /* the member of struct options or, if it has a stage, of struct stage_request */
     size_t has_at;   /* the member that says that the option is given; 0: none */
@@ -68,14 +70,17 @@ bool option_argument_is_optional(const struct option_row *row);
 /* The values that an option takes, in words, for a refusal: "a whole number above 0". Returns text. */
 const char *option_expected(const struct option_row *row, char *text, size_t size);
 
+/* A command line that is being parsed. */
 struct parsing {
     struct options *options;
     struct stage_request defaults;
-    struct stage_request *stage; /* that stage options belong to: the defaults before the first --filter */
-    struct rung_wish *wish; /* that --tile and --coarsen belong to: the stages' before the first --rung */
+    struct stage_request
+        *stage; /* the stage that stage options belong to: the defaults, before the first --filter */
+    struct rung_wish
+        *wish; /* the wish that --tile and --coarsen belong to: that of stages, before the first --rung */
     const struct option_row *row; /* of the option that is being parsed */
-    bool given[OPTIONS];
-    bool has_cube; /* the extents are those of -n */
+    bool given[OPTIONS];          /* rows that have been given */
+    bool has_cube;                /* the extents are those of -n */
     struct fault *fault;
 };
 
@@ -83,7 +88,7 @@ option_function option_cube, option_dims, option_spacing, option_region;
 option_function option_filter, option_edge, option_sigma;
 option_function option_rung, option_tile, option_coarsen;
 option_function option_out_range, option_report, option_tee, option_frames;
-option_function option_quiet, option_verbose, option_program;
+option_function option_messages, option_program;
 
 /* Refuse a value. `meant`: what may have been meant, or NULL. */
 bool option_refuse(struct parsing *parsing, const char *value, const char *expected);

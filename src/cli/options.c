@@ -20,7 +20,7 @@ const char *program_installed_name(enum program program)
     return program == PROGRAM_VOXFILT ? VOXFILT_COMMAND : IMGHEAT_COMMAND;
 }
 
-/* getopt puts operands last. */
+/* Keep the words in their order: getopt moves operands to the end of argv. */
 static bool keep_words(struct options *options, int argc, char **argv, struct fault *fault)
 {
     options->words = mem_alloc((size_t)argc, sizeof *options->words, "the command line", fault);
@@ -107,7 +107,7 @@ static bool check_measuring(const struct options *options, struct fault *fault)
     return true;
 }
 
-/* These name one file, and several inputs would need one each. */
+/* Refuse options that name one file where several inputs would each need one. */
 static bool check_lone(const struct options *options, struct fault *fault)
 {
     const char *option = options->preview != NULL          ? "--preview"
@@ -170,8 +170,8 @@ static bool settle_region(struct options *options, struct fault *fault)
     return true;
 }
 
-/* Whether the output says by its name, or by --out-format, that its header tells it. A slice tells how
-   distances compare. */
+/* Whether the output keeps distances: its format is known by its name or by --out-format. Even a slice shows
+   how they compare. */
 static bool keeps_spacing(const struct options *options)
 {
     const struct format *named = options->output == NULL ? NULL : format_of_name(options->output);

@@ -30,33 +30,34 @@ enum action {
     ACTION_VERSION
 };
 
-/* Choices of options that are about the command itself; others are where what they choose is defined. */
+/* Choices of options that are about the command itself; other choices are defined with what they choose. */
 enum notation { NOTATION_TEXT, NOTATION_JSON };
 enum shell { SHELL_BASH, SHELL_ZSH };
 
 enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
 
-/* Files that are named by their number. */
+/* The files of --frames, whose names differ in a number. */
 struct frames {
     const char *pattern; /* NULL: there are none */
-    uint64_t every;      /* steps of the last stage from one to the next */
+    uint64_t every;      /* steps of the last stage from one file to the next */
 };
 
+/* All that a command line asks for. Texts point into argv. */
 struct options {
     enum program program;
     enum action action;
     const char *const *inputs; /* operands, or the one of --input; "-" is standard input */
     size_t input_count;
-    const char *input;  /* of --input */
-    const char *output; /* NULL: standard output */
-    struct stage_request *stages;
+    const char *input;                        /* of --input */
+    const char *output;                       /* NULL: standard output */
+    struct stage_request *stages;             /* of job.stage_count */
     const struct format *format, *out_format; /* NULL where the command line names none */
     struct source_request source;
     struct job_request job;
     struct plan_request plan;
     struct run_request run;
-    int level;
-    bool sync;
+    int level; /* of compression; −1: the format's default */
+    bool sync; /* outputs are on the disk before they get their names */
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
     const char *preview;     /* the path of a picture, or NULL */
@@ -66,14 +67,14 @@ struct options {
     struct frames frames;
     const char **words; /* of the command line, as it was given */
     size_t word_count;
-    bool json;        /* what is printed on standard output */
-    enum shell shell; /* of ACTION_COMPLETIONS */
-    bool tune;
+    bool json;           /* what is printed on standard output is JSON */
+    enum shell shell;    /* of ACTION_COMPLETIONS */
+    bool tune;           /* keep what a bench has found */
     struct peers *peers; /* NULL in a single process */
 };
 
-/* Begin with the defaults, and with room for as many stages and tees as the command line has words. To be
-   freed, also after a failure. */
+/* Set the defaults, and make room for as many stages and tees as the command line has words. options_free
+   releases it, also after a failure. */
 bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
 

@@ -136,7 +136,7 @@ static char *coming_name(const char *path)
     return folder == NULL ? NULL : strdup(name);
 }
 
-/* "-" is the file behind a descriptor. */
+/* Find out which file a path leads to; "-" is the file behind a descriptor. */
 static void locate(struct entry *entry, int descriptor)
 {
     const char *path = entry->path;
@@ -151,6 +151,7 @@ static void locate(struct entry *entry, int descriptor)
     entry->name = entry->there && !entry->stack ? realpath(path, NULL) : coming_name(path);
 }
 
+/* Add a path to the set, and look it up. */
 static bool add(struct path_set *set, struct entry entry, const char *path, struct fault *fault)
 {
     struct entry *grown =

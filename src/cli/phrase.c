@@ -89,12 +89,15 @@ static void phrase_beside(FILE *stream, const struct plan *plan, enum split_kind
         fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
 }
 
-static void phrase_split(FILE *stream, const struct ranks *ranks, const struct plan *plan)
+void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
 {
-    const struct job *job = plan->job;
+    const struct ranks *ranks = &pipeline->ranks;
+    const struct job *job = &pipeline->job;
     const struct split *split = &ranks->split;
     size_t most = split_most_planes(split, job);
 
+    if (!ranks_are_several(ranks))
+        return;
     fprintf(stream, "ranks     %zu", split->members);
     if (split->members < peers_count(ranks->all))
         fprintf(stream, " of %zu", peers_count(ranks->all));
@@ -103,15 +106,9 @@ static void phrase_split(FILE *stream, const struct ranks *ranks, const struct p
     if (split->members > 1) {
         fprintf(stream, ", of up to %zu %s%s each", most, job->in.grid.axes == 3 ? "plane" : "row",
                 number_plural(most));
-        phrase_beside(stream, plan, split->kind);
+        phrase_beside(stream, &pipeline->plan, split->kind);
     }
     fprintf(stream, "\n");
-}
-
-void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
-{
-    if (ranks_are_several(&pipeline->ranks))
-        phrase_split(stream, &pipeline->ranks, &pipeline->plan);
 }
 
 void phrase_shares(FILE *stream, const struct plan *plan)

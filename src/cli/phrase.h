@@ -13,12 +13,13 @@
 const char *phrase_input(const char *path);
 const char *phrase_output(const char *path);
 
-/* Parts of a line. */
+/* Parts of a line: the extents and channels, and the two ends of a run. */
 void phrase_grid(FILE *stream, const struct header *header);
 void phrase_ends(FILE *stream, const char *input, const char *output);
 
 /* Channels that share a conductivity, if any do. */
 void phrase_joint(FILE *stream, const struct op *op);
+/* The shape of a routine: tile, coarsening and steps, as far as its rung has them. */
 void phrase_form(FILE *stream, const struct form *form);
 
 /* How a device with blocks and threads launches it. */

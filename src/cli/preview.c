@@ -43,6 +43,7 @@ struct panel {
     const char *ends;  /* the letters of the sides at the left and at the right, or NULL */
 };
 
+/* A preview that is being drawn. */
 struct drawing {
     const struct preview *preview;
     const struct header *header;
@@ -56,6 +57,7 @@ struct drawing {
 
 /* ---- windows ---- */
 
+/* A value of a section in one of the three columns. */
 static double value_of(const struct section *section, enum column column, size_t index)
 {
     double before = section->values[OBSERVER_INPUT][index], after = section->values[OBSERVER_OUTPUT][index];
@@ -156,6 +158,7 @@ static double place_in(const struct window *window, double value)
     return fmin(fmax(place, 0.0), 1.0);
 }
 
+/* Black to white; of a difference, from one colour through white to the other. */
 static struct colour ramp_colour(enum column column, double place)
 {
     static const struct colour black = {0, 0, 0}, white = {255, 255, 255};
@@ -198,6 +201,7 @@ static size_t column_left(const struct drawing *drawing, enum column column)
     return MARGIN + column * (drawing->column_width + GAP);
 }
 
+/* The value that a pixel of a panel shows: the panel may be turned, and either direction reversed. */
 static size_t value_index(const struct section *section, const struct panel *panel, size_t x, size_t y)
 {
     size_t right = panel->backwards[0] ? panel->width - 1 - x : x;
@@ -222,6 +226,7 @@ static void draw_panel(struct drawing *drawing, const struct section *section, c
     }
 }
 
+/* The letters of the two sides, over the left and the right end of a panel. */
 static void draw_ends(struct drawing *drawing, const struct panel *panel, enum column column, size_t top)
 {
     const char ends[2][2] = {{panel->ends[0]}, {panel->ends[1]}};
@@ -275,32 +280,23 @@ static void draw_scale_bar(struct drawing *drawing, const struct section *sectio
     draw_text(drawing, MARGIN + pixels + CANVAS_LETTER, top, text);
 }
 
-static void say_stretch(const struct grid *grid, const struct section *section, char *text, size_t size)
-{
-    const unsigned axes[2] = {section->across, section->down};
-
-    for (size_t i = 0; i < 2; i++) {
-        size_t used = strlen(text);
-        if (axes[i] < grid->axes && section->stretch[i] > 1.05)
-            snprintf(text + used, size - used, ", %c stretched %.3g-fold", "xyz"[axes[i]],
-                     section -> stretch[i]);
-    }
-}
-
+/* Where the section is, what runs right and down in it, and which axes are stretched. */
 static void title(const struct drawing *drawing, const struct section *section, const struct panel *panel,
                   char *text, size_t size)
 {
-    static const char axes[] = "xyz";
-    size_t used = 0;
+    const unsigned axes[2] = {section->across, section->down};
+    static const char names[] = "xyz";
 
+    text[0] = '\0';
     if (drawing->grid->axes == 3)
-        used = (size_t)snprintf(text, size, "%c = %zu: ", axes[section->axis], section->at);
-    used += (size_t)snprintf(text + used, size - used, "%c %s", axes[axis_to_the_right(section, panel)],
-                             panel->backwards[0] ? "left" : "right");
+        diag_append(text, size, "%c = %zu: ", names[section->axis], section->at);
+    diag_append(text, size, "%c %s", names[axes[panel->turned]], panel->backwards[0] ? "left" : "right");
     if (drawing->grid->axes > 1)
-        snprintf(text + used, size - used, ", %c %s", axes[panel->turned ? section->across : section->down],
-                 panel->backwards[1] ? "up" : "down");
-    say_stretch(drawing->grid, section, text, size);
+        diag_append(text, size, ", %c %s", names[axes[!panel->turned]], panel->backwards[1] ? "up" : "down");
+    for (size_t i = 0; i < 2; i++) {
+        if (axes[i] < drawing->grid->axes && section->stretch[i] > 1.05)
+            diag_append(text, size, ", %c stretched %.3g-fold", names[axes[i]], section->stretch[i]);
+    }
 }
 
 /* A title, three panels, a scale bar; returns where the next section begins. */

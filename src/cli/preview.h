@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+/* A preview whose picture is drawn after the run. */
 struct preview {
     struct sections sections;
     struct file_out *file;

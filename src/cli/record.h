@@ -17,8 +17,10 @@ struct record_span {
 
 enum { RECORD_SPANS = 7 };
 
+/* The parts of a run's time, RECORD_SPANS of them, in the order of the data. */
 void record_spans(const struct run_summary *summary, struct record_span *spans);
 
+/* Mean and standard deviation of what a tally counts. */
 double record_mean(const struct tally *tally);
 double record_deviation(const struct tally *tally);
 

@@ -45,6 +45,7 @@ static void print_tallies(FILE *stream, const char *end, const struct header *he
     }
 }
 
+/* The kernel of each operation, as it was launched. */
 static void print_routines(FILE *stream, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
@@ -62,6 +63,7 @@ static void print_routines(FILE *stream, const struct plan *plan)
     phrase_sums(stream, plan);
 }
 
+/* The time of the run, and of its parts, which overlap. */
 static void print_seconds(FILE *stream, const struct run_summary *summary)
 {
     struct record_span spans[RECORD_SPANS];

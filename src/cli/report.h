@@ -11,26 +11,27 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Figures of the samples, to the messages, where they were asked for and are no part of the report. Of a run
-   among others they name it. */
+/* Print the figures of --stats among the messages, unless the report has them. If there are several inputs,
+   the run is named before them. */
 void report_figures(const struct options *options, const struct pipeline *pipeline);
 
-/* The report, to a stream, or to the messages where that is NULL. */
+/* Print the report of a run, to a stream or, if that is NULL, among the messages. */
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline);
 
-/* To messages the fault itself says it: where the stream is NULL, this does nothing. */
+/* Print the report of a run that failed. If the stream is NULL this does nothing: the fault itself is among
+   the messages. */
 void report_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                     const struct fault *fault);
 
 /* Text that is kept until its turn comes. */
 struct lines {
-    FILE *stream; /* while they are written; NULL if memory is short: they are printed at once */
+    FILE *stream; /* while they are written; NULL if memory is short, and then they are printed at once */
     char *text;
     size_t size;
     bool torn; /* memory did not suffice for all of it */
 };
 
-/* Lines that never began may be ended and freed, too. */
+/* Begin, end and release them. Lines that never began may be ended and released, too. */
 void lines_begin(struct lines *lines);
 void lines_end(struct lines *lines);
 void lines_free(struct lines *lines);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+/* The plan, for --explain=json. */
 void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline);
 
 /* A run that is done, and one that failed, which has the first members of it alone. */

@@ -59,6 +59,7 @@ struct pipeline_request run_one_request(const struct options *options, const cha
 
 /* ---- tees ---- */
 
+/* The tees of a run: those of --tee, or the frames. */
 struct tee_list {
     struct pipeline_tee *tees;
     const char *pattern;              /* that names them; NULL: each has a name of its own */
@@ -146,7 +147,7 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
 
 /* ---- files beside the output ---- */
 
-/* They get their names together with the outputs. */
+/* Files that are written beside the output of a run, and get their names together with it. */
 struct company {
     const struct run_one *one;
     struct preview preview;
@@ -168,6 +169,7 @@ static bool open_drawings(struct company *company, struct fault *fault)
     return true;
 }
 
+/* Draw how the change of a step went down. */
 static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
 {
     const struct job *job = &pipeline->job;
@@ -200,6 +202,7 @@ static bool add_report(const struct run_one *one, const struct pipeline *pipelin
     return report_file_join(file, set, fault);
 }
 
+/* The pipeline calls this when all outputs are written: complete the other files, and add them to the set. */
 static bool add_files(void *listener, const struct pipeline *pipeline, struct file_set *set,
                       struct fault *fault)
 {
@@ -244,6 +247,7 @@ static enum status tell_failure(const struct run_one *one, struct fault *fault)
     return diag_error(fault);
 }
 
+/* Refuse outputs that would replace files of samples of the input, which are known only now. */
 static bool spare_samples(const struct options *options, const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;

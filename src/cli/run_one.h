@@ -10,13 +10,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* One run of a command. */
 struct run_one {
     const struct options *options;
     struct pipeline_request request;
-    FILE *report;                    /* where the report goes; NULL: to the messages */
+    FILE *report;                    /* where the report goes; NULL: among the messages */
     struct report_file *report_file; /* that holds the report of this run alone, and gets its name together
                                         with the outputs; else NULL */
-    FILE *on_options;                /* for notes on options that do not depend on the input; or NULL */
+    FILE *on_options; /* where notes on options go that do not depend on the input, so that several inputs
+                         need not repeat them; NULL: among the messages */
 };
 
 /* Whether an input is a regular file. Any other gives its bytes only once, so nobody looks at it

@@ -98,21 +98,11 @@ static bool check_description(const struct source *source, const struct source_r
     return true;
 }
 
-/* Append a note about the file to those that there are. */
-static void add_note(struct source *source, const char *format, ...) DIAG_PRINTF(2, 3);
-
-static void add_note(struct source *source, const char *format, ...)
+/* Begin another note about the file, behind those that there are. */
+static void begin_note(struct source *source)
 {
-    size_t used = strlen(source->note);
-    va_list arguments;
-
-    used += (size_t)snprintf(source->note + used, sizeof source->note - used,
-                             "%s%.128s: ", used > 0 ? "; " : "", file_in_name(source->file));
-    if (used >= sizeof source->note)
-        return;
-    va_start(arguments, format);
-    vsnprintf(source->note + used, sizeof source->note - used, format, arguments);
-    va_end(arguments);
+    diag_append(source->note, sizeof source->note, "%s%.128s: ", source->note[0] != '\0' ? "; " : "",
+                file_in_name(source->file));
 }
 
 /* Distances from the command line replace those of the header, with a note if they differ. They are in the
@@ -128,10 +118,12 @@ static bool override_spacing(struct source *source, const struct source_request 
                              "--spacing: %zu distance%s for %u axes", request->spacing_count,
                              number_plural(request->spacing_count), grid->axes);
     source->header.respaced = memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0;
-    if (source->header.respaced)
-        add_note(source, "--spacing %g,%g,%g instead of %g,%g,%g in the header", request->grid.spacing[0],
-                 request->grid.spacing[1], request->grid.spacing[2], grid->spacing[0], grid->spacing[1],
-                 grid->spacing[2]);
+    if (source->header.respaced) {
+        begin_note(source);
+        diag_append(source->note, sizeof source->note, "--spacing %g,%g,%g instead of %g,%g,%g in the header",
+                    request->grid.spacing[0], request->grid.spacing[1], request->grid.spacing[2],
+                    grid->spacing[0], grid->spacing[1], grid->spacing[2]);
+    }
     memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
     if (source->header.for_print)
         source->header.millimetres = 0.0;
@@ -179,9 +171,12 @@ static bool settle_header(struct source *source, const struct source_request *re
     if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault) ||
         !level_channels(source, request, fault))
         return false;
-    if (!intensity_is_plain(intensity))
-        add_note(source, "samples are filtered as stored; a sample v stands for %g v + %g", intensity->slope,
-                 intensity->intercept);
+    if (!intensity_is_plain(intensity)) {
+        begin_note(source);
+        diag_append(source->note, sizeof source->note,
+                    "samples are filtered as stored; a sample v stands for %g v + %g", intensity->slope,
+                    intensity->intercept);
+    }
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }
 

@@ -132,17 +132,8 @@ static bool read_order(struct cursor *cursor, struct dictionary *dictionary)
 
 static bool read_count(struct cursor *cursor, uint64_t *count)
 {
-    char digits[24];
-    size_t length;
-
     skip_space(cursor);
-    length = strspn(cursor->at, "0123456789");
-    if (length == 0 || length >= sizeof digits)
-        return false;
-    memcpy(digits, cursor->at, length);
-    digits[length] = '\0';
-    cursor->at += length;
-    return number_parse_count(digits, count);
+    return number_read_count(&cursor->at, count);
 }
 
 /* "(4, 3, 5)" or "(4,)". */
@@ -264,30 +255,23 @@ static bool read_header(struct source *source, const struct source_request *requ
 
 /* ---- writing ---- */
 
-/* As in the origin, or one axis for all volumes. */
-static int write_leading(const struct header *header, const struct file_shape *origin, char *text,
-                         size_t size)
-{
-    int used = 0;
-
-    text[0] = '\0';
-    if (origin == NULL || header->choice.count > 0)
-        return header->volumes > 1 ? snprintf(text, size, "%zu, ", header->volumes) : 0;
-    for (size_t i = 0; i + 3 < origin->axes; i++)
-        used += snprintf(text + used, size - (size_t)used, "%llu, ", (unsigned long long)origin->leading[i]);
-    return used;
-}
-
+/* The leading axes are those of the origin, or one for all volumes. */
 static void write_shape(const struct header *header, const struct file_shape *origin, char *text, size_t size)
 {
     const struct grid *grid = &header->grid;
-    int used = write_leading(header, origin, text, size);
 
+    text[0] = '\0';
+    if (origin != NULL && header->choice.count == 0) {
+        for (size_t i = 0; i + 3 < origin->axes; i++)
+            diag_append(text, size, "%llu, ", (unsigned long long)origin->leading[i]);
+    } else if (header->volumes > 1) {
+        diag_append(text, size, "%zu, ", header->volumes);
+    }
     if (grid->axes == 3)
-        used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->nz);
+        diag_append(text, size, "%zu, ", grid->nz);
     if (grid->axes > 1)
-        used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->ny);
-    snprintf(text + used, size - (size_t)used, used > 0 ? "%zu" : "%zu,", grid->nx);
+        diag_append(text, size, "%zu, ", grid->ny);
+    diag_append(text, size, text[0] != '\0' ? "%zu" : "%zu,", grid->nx);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)

@@ -96,15 +96,9 @@ static void hint_cubes(struct hint *hint, unsigned channels, uint64_t bytes)
     }
 }
 
-static bool read_extent(const char **text, unsigned long long *extent)
+static bool read_extent(const char **text, uint64_t *extent)
 {
-    char *end;
-
-    if (!isdigit((unsigned char)**text))
-        return false;
-    *extent = strtoull(*text, &end, 10);
-    *text = end;
-    return *extent > 0;
+    return number_read_count(text, extent) && *extent > 0;
 }
 
 /* "scan_640x480x300_u16.raw" suggests how to read it; a name is never trusted to. */
@@ -112,14 +106,15 @@ static void hint_name(struct hint *hint, const char *name)
 {
     for (const char *text = path_base_name(name); *text != '\0'; text++) {
         const char *rest = text;
-        unsigned long long x, y, z;
+        uint64_t x, y, z;
         char type_name[4];
         enum sample_type type;
         if (!read_extent(&rest, &x) || *rest++ != 'x' || !read_extent(&rest, &y))
             continue;
-        hint_add(hint, "%sits name suggests -d %llu,%llu", hint->used == 0 ? "" : "; ", x, y);
+        hint_add(hint, "%sits name suggests -d %llu,%llu", hint->used == 0 ? "" : "; ", (unsigned long long)x,
+                 (unsigned long long)y);
         if (*rest == 'x' && (rest++, read_extent(&rest, &z)))
-            hint_add(hint, ",%llu", z);
+            hint_add(hint, ",%llu", (unsigned long long)z);
         if (*rest == '_' && sscanf(rest + 1, "%3[a-z0-9]", type_name) == 1 && sample_parse(type_name, &type))
             hint_add(hint, " -t %s", type_name);
         return;
@@ -195,13 +190,12 @@ static bool refuse_without_dims(const struct source *source, const struct source
 
 static void name_extents(const struct grid *grid, char *text, size_t size)
 {
-    size_t factors[] = {grid->nx, grid->ny, grid->nz, 1}, used;
+    size_t factors[] = {grid->nx, grid->ny, grid->nz, 1};
 
     factors[grid->axes] = grid->channels;
     number_format_product(factors, grid->axes + (grid->channels > 1), text, size);
-    used = strlen(text);
     if (grid->channels > 1)
-        snprintf(text + used, size - used, " channels");
+        diag_append(text, size, " channels");
 }
 
 /* A length that does not fit the extents: say what was expected, and what would fit. */

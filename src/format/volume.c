@@ -67,9 +67,8 @@ static bool refuse_extents(const struct source *source, const char *field, const
 {
     char text[256] = "";
 
-    for (size_t i = 0, used = 0; i < count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu", i == 0 ? "" : " ",
-                                 (unsigned long long)extents[i]);
+    for (size_t i = 0; i < count; i++)
+        diag_append(text, sizeof text, "%s%llu", i == 0 ? "" : " ", (unsigned long long)extents[i]);
     return source_refuse(source, fault, "%s: %.128s: %s", field, text, reason);
 }
 

@@ -61,11 +61,10 @@ struct volume {
     char *path;           /* of the file of samples at hand, if it is not that of the header */
     struct file_in *file; /* that file, open */
     struct byte_stream *data; /* its stream; NULL: samples follow the header */
-    /* files of samples that have been opened */
-    size_t files_begun;
-    bool begun;          /* the volumes before the chosen one have been passed over */
-    uint64_t file_bytes; /* of samples in each file */
-    uint64_t left;       /* of those, to come from the file at hand */
+    size_t files_begun;       /* files of samples that have been opened */
+    bool begun;               /* the volumes before the chosen one have been passed over */
+    uint64_t file_bytes;      /* of samples in each file */
+    uint64_t left;            /* of those, to come from the file at hand */
 };
 
 /* Open a source: its header, which may be compressed by gzip, is what the format makes of the stream. Then

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,28 +27,15 @@ bool region_is_part(enum region_kind kind)
 
 /* ---- parsing ---- */
 
-/* The number in the first `length` bytes; without any, it is not given. */
-static bool parse_index(const char *text, size_t length, uint64_t *value, bool *given)
+/* Read "A:B", in which either may be left out, and move *text behind it. */
+static bool read_span(const char **text, struct region_span *span)
 {
-    char digits[32];
-
-    *given = length > 0;
-    *value = 0;
-    if (length >= sizeof digits)
+    *span = (struct region_span){.first = 0};
+    if ((**text != ':' && !number_read_count(text, &span->first)) || **text != ':')
         return false;
-    memcpy(digits, text, length);
-    digits[length] = '\0';
-    return length == 0 || number_parse_count(digits, value);
-}
-
-static bool parse_span(const char *text, size_t length, struct region_span *span)
-{
-    const char *colon = memchr(text, ':', length);
-    size_t before = colon == NULL ? 0 : (size_t)(colon - text);
-    bool given;
-
-    return colon != NULL && parse_index(text, before, &span->first, &given) &&
-           parse_index(colon + 1, length - before - 1, &span->end, &span->bounded);
+    ++*text;
+    span->bounded = isdigit((unsigned char)**text);
+    return !span->bounded || number_read_count(text, &span->end);
 }
 
 /* Ranges that have an end, and none there, are empty whatever the grid is. */
@@ -64,15 +52,13 @@ static bool check_spans(const char *text, const struct region_request *request, 
 
 static bool parse_crop(const char *text, struct region_request *request, struct fault *fault)
 {
-    const char *rest = text;
-
-    for (;;) {
-        size_t length = strcspn(rest, ",");
-        if (request->span_count == 3 || !parse_span(rest, length, &request->spans[request->span_count++]))
+    for (const char *rest = text; request->span_count < 3; rest++) {
+        if (!read_span(&rest, &request->spans[request->span_count++]))
             break;
-        if (rest[length] == '\0')
+        if (*rest == '\0')
             return check_spans(text, request, fault);
-        rest += length + 1;
+        if (*rest != ',')
+            break;
     }
     return fault_set_for(fault, STATUS_USAGE, text,
                          "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
@@ -80,8 +66,10 @@ static bool parse_crop(const char *text, struct region_request *request, struct 
 
 static bool parse_planes(const char *text, struct region_request *request, struct fault *fault)
 {
+    const char *rest = text;
+
     request->span_count = 1;
-    if (!parse_span(text, strlen(text), &request->spans[0]))
+    if (!read_span(&rest, &request->spans[0]) || *rest != '\0')
         return fault_set_for(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
     return check_spans(text, request, fault);
 }
@@ -98,11 +86,10 @@ static bool parse_slice(const char *text, struct region_request *request, struct
 
 static bool parse_part(const char *text, struct region_request *request, struct fault *fault)
 {
-    const char *slash = strchr(text, '/');
-    bool given;
+    const char *rest = text;
 
-    if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
-        !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
+    if (!number_read_count(&rest, &request->part) || *rest != '/' ||
+        !number_parse_count(rest + 1, &request->parts) || request->part < 1 ||
         request->part > request->parts || request->parts > UINT32_MAX)
         return fault_set_for(fault, STATUS_USAGE, text, "expected K/N, with K from 1 to N");
     return true;

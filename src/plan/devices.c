@@ -194,10 +194,7 @@ bool devices_find(const char *name, struct devices *devices, struct fault *fault
 
 void devices_name(const struct devices *devices, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", devices->backend->name);
-
-    if (devices->backend->count() <= 1)
-        return;
-    for (size_t i = 0; i < devices->count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%c%d", i == 0 ? ':' : ',', devices->indices[i]);
+    snprintf(text, size, "%s", devices->backend->name);
+    for (size_t i = 0; i < devices->count && devices->backend->count() > 1; i++)
+        diag_append(text, size, "%c%d", i == 0 ? ':' : ',', devices->indices[i]);
 }

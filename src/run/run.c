@@ -548,7 +548,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     double begun = clock_seconds();
     bool done;
 
-    progress_begin(&running.progress, request->progress, work_ahead(plan));
+    progress_begin(&running.progress, request->progress, work_ahead(plan), "Msamples", 1e6);
     done = peers_agree(request->peers, prepare(&running), fault) &&
            peers_agree(request->peers, filter_all(&running), fault) &&
            observers_finish(&run->observers, request->peers, fault) && gather(&running) &&
