@@ -82,7 +82,7 @@ extern const struct filter filter_cover, filter_uncover;
 /* Another one, POINT_SCALE: samples become proportional to their values. */
 extern const struct filter filter_proportion;
 
-/* The call is to be freed, also after a failure. */
+/* Parse a SPEC; a taps file is read at once. filter_call_free releases the call, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
 void filter_call_free(struct filter_call *call);
 

@@ -237,11 +237,6 @@ bool region_has_whole_planes(const struct region *region, const struct grid *gri
     return region->count[0] == grid->nx && (grid->axes < 3 || region->count[1] == grid->ny);
 }
 
-bool region_is_whole(const struct region *region, const struct grid *grid)
-{
-    return region_has_whole_planes(region, grid) && region_planes(region, grid) == grid_planes(grid);
-}
-
 void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
                 size_t planes)
 {

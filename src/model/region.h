@@ -14,7 +14,7 @@ enum region_kind {
     REGION_CROP,   /* a box: --crop */
     REGION_PLANES, /* some planes: --planes */
     REGION_SLICE,  /* one index of an axis: --slice */
-    REGION_PART,   /* one of so many ranges of planes: --part */
+    REGION_PART,   /* one of several ranges of planes, a volume of its own: --part */
     REGION_PIECE   /* the same, in a file that goes on where that of the range before ends: --piece */
 };
 
@@ -34,7 +34,7 @@ struct region_request {
     uint64_t part, parts; /* counted from 1 */
 };
 
-/* The first sample along x, y and z, and how many there are. */
+/* A box of a grid: its first sample along x, y and z, and its extents. */
 struct region {
     size_t first[3], count[3];
 };
@@ -54,9 +54,8 @@ const char *region_option(enum region_kind kind);
 bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
                    struct fault *fault);
 
-/* The grid of a region's samples, and whether that is all of the grid. */
+/* The grid of a region's samples. */
 struct grid region_grid(const struct region *region, const struct grid *grid);
-bool region_is_whole(const struct region *region, const struct grid *grid);
 
 /* Whether the region spans whole planes of the grid. */
 bool region_has_whole_planes(const struct region *region, const struct grid *grid);

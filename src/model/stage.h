@@ -29,7 +29,8 @@ struct checks {
     uint64_t last;
 };
 
-/* A stage on a grid. */
+/* A stage on a grid, with all that follows from the grid. stage_build fills it in, and stage_free releases
+   it. */
 struct stage {
     const struct filter *filter;
     const char *spec;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The value of --sigma. */
 struct heat_sigma {
     double value;
     bool in_spacing; /* in units of spacing, not samples */
@@ -31,9 +32,10 @@ enum stage_option {
     STAGE_NO_OPTION = 0
 };
 
+/* What is asked of one stage. Each option has a member (stage_options.def). */
 struct stage_request {
     struct filter_call call;
-    unsigned given; /* of enum stage_option */
+    unsigned given; /* bits of enum stage_option: what the command line gave, or the defaults did */
     unsigned own;   /* those of `given` that are not inherited; stage_inherit sets it */
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help) type member;
 #include "stage_options.def"

@@ -10,6 +10,7 @@
 /* The farthest that a tap may reach along an axis. */
 #define STENCIL_REACH (1 << 20)
 
+/* A weight, and the place of its sample beside the one that is computed. */
 struct tap {
     int dx, dy, dz;
     double weight;

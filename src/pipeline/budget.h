@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What pipelines share, and who waits for it. */
 struct budget {
     uint64_t memory;     /* bytes in all */
     size_t device_count; /* of those that pipelines take */

@@ -109,6 +109,7 @@ static bool open_file(struct pipeline *pipeline, struct fault *fault)
            file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : request->input, fault);
 }
 
+/* Open the input on all ranks, compare what they see, and remember its state. */
 static bool open_input(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
@@ -359,6 +360,7 @@ static size_t outputs_bytes(const struct pipeline *pipeline)
     return bytes;
 }
 
+/* Make this rank's plan: threads, stops, and the memory that goes to others than the plan itself. */
 static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
@@ -401,6 +403,7 @@ static bool another_split(struct pipeline *pipeline, struct fault *fault)
     return ranks_step_down(&pipeline->ranks, fault);
 }
 
+/* All ranks of the split plan their parts. One that fails, or plans other levels, makes all of them fail. */
 static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
@@ -410,6 +413,7 @@ static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
            ranks_agree_on_levels(ranks, &pipeline->plan, fault);
 }
 
+/* Plan, and while that takes too much memory, plan once more with another split of the job. */
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
     const struct plan_request *request = &pipeline->request->plan;

@@ -33,6 +33,7 @@ struct pipeline_tee_end {
 
 struct pipeline;
 
+/* What a pipeline is asked for. It stays the caller's, and must not move. */
 struct pipeline_request {
     const char *input, *output;   /* as file_in_open and file_out_open take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */
@@ -62,6 +63,7 @@ struct pipeline_request {
     struct peers *peers; /* the processes that run it together; NULL: this one alone */
 };
 
+/* A pipeline. Members become known in the order in which they stand here. */
 struct pipeline {
     const struct pipeline_request *request;
 
@@ -85,14 +87,14 @@ struct pipeline {
     bool may_retreat;
 
     /* The pipeline's own. */
-    bool written; /* only names can still fail */
+    bool written; /* all outputs are written, and only their names are missing */
     struct file_in *file;
     struct watch watch;
     struct targets targets;
     uint64_t *stops;    /* of the plan */
     char *first;        /* picture of a stack, whose file that is; else NULL */
     const char *device; /* instead of the request's, after a retreat */
-    pthread_t starter;  /* of the device that the request names */
+    pthread_t starter;  /* the thread that starts the device which the request names */
     bool starts, holds_device;
     size_t held_device; /* of the budget's */
 };

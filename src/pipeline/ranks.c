@@ -96,6 +96,7 @@ struct view {
     uint64_t first, last; /* checksums of its ends */
 };
 
+/* The checksum of some bytes of a file. */
 static bool look_into(const struct file_in *file, uint64_t at, void *bytes, size_t size, uint64_t *sum,
                       struct fault *fault)
 {
@@ -139,6 +140,8 @@ static bool compare_views(const struct view *own, const struct view *first, cons
                                own->first != first->first ? "first" : "last");
 }
 
+/* Remember whether ranks see different times of change: they may have copies, which hold the same bytes so
+   far. */
 static bool compare_times(struct ranks *ranks, uint64_t changed, struct fault *fault)
 {
     uint64_t earliest = changed, latest = UINT64_MAX - changed;
@@ -168,6 +171,7 @@ bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct
     return !ranks_are_several(ranks) || compare_files(ranks, file, file_in_name(file), fault);
 }
 
+/* Compare the first or the last of the files of samples. */
 static bool compare_beside(struct ranks *ranks, const struct source *source, bool last, struct fault *fault)
 {
     struct file_in *file = NULL;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The processes of a pipeline, and what they have settled. */
 struct ranks {
     struct peers *all;       /* NULL: the process is alone */
     struct peers team;       /* the first of them, who make the run, */

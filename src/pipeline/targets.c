@@ -31,6 +31,7 @@
 
 /* ---- a file that all write ---- */
 
+/* By rank 0: make the file as long as it will be, and describe it. */
 static bool offer_file(struct joint_file *offer, struct file_out *file, uint64_t begin, uint64_t bytes,
                        struct fault *fault)
 {
@@ -43,6 +44,7 @@ static bool offer_file(struct joint_file *offer, struct file_out *file, uint64_t
            fault_set_for(fault, STATUS_IO, file_out_name(file), "too long a name");
 }
 
+/* By any other rank: open the file that is offered, if one is. */
 static bool join(const struct joint_file *offer, const char *path, struct file_out **joined,
                  struct fault *fault)
 {
@@ -52,6 +54,7 @@ static bool join(const struct joint_file *offer, const char *path, struct file_o
     return false;
 }
 
+/* All ranks together: rank 0 offers its file, the others open it. */
 static bool join_file(struct joint_file *offer, struct peers *peers, bool done, const char *path,
                       struct file_out **joined, struct fault *fault)
 {
@@ -158,6 +161,7 @@ static bool pour_planes(const struct pouring *pouring, uint64_t begin, size_t pl
     return true;
 }
 
+/* Write all samples of an output, which each rank has left at its place, in the order of planes. */
 static bool spool_pour(const struct joint_spool *spool, size_t output, struct sink *sink, struct fault *fault)
 {
     const struct header *header = &spool->job->written;
@@ -221,6 +225,7 @@ static bool check_kind(const struct target_request *request, struct fault *fault
                          "all ranks write to it, so it must be a regular file");
 }
 
+/* By rank 0: open a target and, if its samples have places, offer its file. */
 static bool invite(struct target *target, const struct target_request *request, struct joint_file *offer,
                    struct fault *fault)
 {
@@ -301,6 +306,7 @@ static bool find_places(struct targets *targets, const struct job *job, const st
     return true;
 }
 
+/* The disk space that each file needs. */
 static size_t list_rooms(const struct targets *targets, struct preallocate_file *rooms)
 {
     size_t count = 0;

@@ -37,6 +37,7 @@ struct joint_spool {
 /* The sink into which this rank writes its samples of an output. */
 struct sink joint_spool_sink(const struct joint_spool *spool, size_t output);
 
+/* How a target is to be opened. */
 struct target_request {
     const struct format *format;
     const struct header *header;
@@ -44,6 +45,7 @@ struct target_request {
     bool sync;
 };
 
+/* One file that a run writes. */
 struct target {
     const char *path;
     struct file_out *file; /* NULL: it is not open, or another rank's */
@@ -54,6 +56,7 @@ struct target {
     struct sink joint; /* what they write into; without a format for one rank, or until it has a place */
 };
 
+/* All files that a run writes. */
 struct targets {
     struct peers *peers; /* those that make the run; one alone, too */
     struct target *list; /* the output is the first */

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Empty where all is zero. */
+/* The files of an input as they were at the start. Empty if all is zero. */
 struct watch {
     const struct file_in *file;
     struct file_in_state state;

@@ -27,15 +27,7 @@ static const struct alias aliases[] = {
 /* The next number of a list, and where the list goes on. */
 static bool read_index(const char **list, uint64_t *index)
 {
-    char number[24];
-    size_t length = strcspn(*list, ",");
-
-    if (length >= sizeof number)
-        return false;
-    memcpy(number, *list, length);
-    number[length] = '\0';
-    *list += length;
-    return number_parse_count(number, index);
+    return number_read_count(list, index) && (**list == ',' || **list == '\0');
 }
 
 static bool is_list(const char *list)

@@ -51,6 +51,7 @@ static bool settle_by_wisdom(const struct forms_request *request, const struct o
     return request->backend->settle(request->device, op, request->shape, &wish, form, &refusal);
 }
 
+/* The form of one operation: by wisdom if the user has no wish, else by the wish. */
 static bool settle_op(const struct forms_request *request, const struct stage *stage,
                       struct levels_step *step, size_t index, struct fault *fault)
 {

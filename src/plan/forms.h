@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Who settles forms, and for what. */
+/* The device that settles forms, the extents, and what the user wishes. */
 struct forms_request {
     const struct backend *backend;
     const struct device *device;

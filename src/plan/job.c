@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/* Room for each stage, and for two that may be inserted before it. */
 static bool build_stages(const struct job_request *request, struct job *job, struct fault *fault)
 {
     job->stages = mem_zeroed(3 * request->stage_count + 1, sizeof *job->stages, "the stages", fault);
@@ -61,6 +62,7 @@ static void settle_cover(struct job *job, bool premultiplies)
         job->field.premultiply = job->decode.premultiply;
 }
 
+/* Whether no stage changes a sample. */
 static bool all_identity(const struct job *job)
 {
     for (size_t i = 0; i < job->stage_count; i++) {
@@ -217,6 +219,7 @@ static bool keeps_grid(const struct job *job)
            (job->region_kind == REGION_PIECE || grid_same_extents(&job->in.grid, &job->written.grid));
 }
 
+/* What the chain leaves of the meaning of values, if its last stage takes `last_steps` steps. */
 static enum values values_of(const struct job *job, uint64_t last_steps)
 {
     enum values values = job->copies && keeps_grid(job) ? VALUES_COPIED : VALUES_FILTERED;

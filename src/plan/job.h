@@ -32,6 +32,7 @@ struct job_request {
     struct region_request region; /* of the result, that is written */
 };
 
+/* A job that is settled for its input. job_make fills it in, and job_free releases it. */
 struct job {
     struct header in,
         out; /* of the whole grid; in has the spacing that filters take, out that of the output */
@@ -54,7 +55,8 @@ struct job {
     bool measures;              /* the extremes of the result must be known before any of it is encoded */
 };
 
-/* Let so many processes write it together, this one such planes of it. */
+/* Make this process member `member` of `members` that write the job together, of which it writes the planes
+   of `window`. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);
 
 /* Whether how many steps it takes depends on how little they change: --until. */
@@ -63,7 +65,8 @@ bool job_waits_for_change(const struct job *job);
 /* The header of a file that has the state after so many steps of the last stage. */
 struct header job_written_after(const struct job *job, uint64_t steps);
 
-/* Settle the job for an open source. */
+/* Settle the job for an open source. Options that the input does not allow are refused; on failure nothing is
+   left. */
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault);
 void job_free(struct job *job);

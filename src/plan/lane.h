@@ -14,6 +14,7 @@
 
 struct io_ring;
 
+/* A device that is open, and what it has been given. */
 struct lane {
     const struct backend *backend;
     struct device *device; /* NULL: it is not open */
@@ -28,13 +29,15 @@ struct lane {
     struct io_ring *in, *out; /* of the pass; NULL where it reads or writes nothing */
 };
 
+/* Open a device; on failure it counts as closed. */
 bool lane_open(struct lane *lane, const struct backend *backend, const struct device_request *request,
                struct fault *fault);
 
-/* A routine for each operation of the steps, in the form that it has there. */
+/* Prepare a routine for each operation of the steps, in the form that it has there. */
 bool lane_prepare(struct lane *lane, const struct levels_step *steps, size_t step_count, struct fault *fault);
 
-/* Fields for a range of planes each. */
+/* Create `count` fields that have room for a range of planes each. lane_destroy_fields releases those that
+   there are. */
 bool lane_create_fields(struct lane *lane, size_t count, const struct shape *shape, enum work_type work,
                         struct range planes, struct fault *fault);
 void lane_destroy_fields(struct lane *lane);

@@ -205,6 +205,8 @@ static void note_readers(struct levels_walk *walk)
     walk->count++;
 }
 
+/* A level writes a field that nobody needs any more. It lags behind the level before by its reach, and behind
+   the last reader of the field that it overwrites. */
 bool levels_walk_next(struct levels_walk *walk)
 {
     struct level *level = &walk->level;

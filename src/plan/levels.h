@@ -20,6 +20,7 @@ struct levels_step {
     bool keeps; /* the step's input is needed until its end */
 };
 
+/* The steps of all stages, as levels are made of them. */
 struct levels {
     const struct stage *stages;
     const struct levels_step *steps; /* one a stage */
@@ -72,6 +73,7 @@ struct levels_walk {
     uint64_t count; /* of levels so far */
 };
 
+/* The marks before the first step and behind the last one. */
 struct levels_mark levels_begin(void);
 struct levels_mark levels_end(const struct levels *levels);
 bool levels_is_same_mark(struct levels_mark a, struct levels_mark b);
@@ -103,7 +105,8 @@ uint64_t levels_digest(const struct levels *levels);
    input until its end. */
 size_t levels_field_count(const struct levels *levels);
 
-/* Walk from one mark to another; the input stands in a field. */
+/* Begin a walk from one mark to another, whose input is in a field. Then go on to the next level; false if
+   there is none. */
 void levels_walk_start(struct levels_walk *walk, const struct levels *levels, struct levels_mark begin,
                        struct levels_mark end, unsigned field);
 bool levels_walk_next(struct levels_walk *walk);

@@ -33,8 +33,9 @@ struct shape lower_shape(const struct grid *grid, unsigned channels);
 /* Samples in so many planes of them. */
 double lower_samples(const struct shape *shape, size_t planes);
 
-/* `encoding` says what the channels of the field are: whatever stages take colour as it stands, as
-   premultiplied pictures carry it where any stage takes that. */
+/* Make the operations of one step of a stage, which lower_free releases; on failure nothing is left.
+   `encoding` says what the channels of the field are: stages may take colour as it stands, while the field
+   has it multiplied by alpha because another stage takes it so. */
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);

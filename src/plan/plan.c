@@ -20,6 +20,7 @@
 /* Threads that read a file at once, and that write one: these move more than a device computes. */
 #define MOST_CARRIERS 4
 
+/* Make operations of all stages, but those that are converted with the samples. */
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
     const struct job *job = plan->job;
@@ -97,6 +98,7 @@ static uint64_t least_memory(const struct plan *plan, size_t count)
     return least;
 }
 
+/* Go on with the first device alone. */
 static void keep_first(struct plan *plan)
 {
     plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1, .held = 1};
@@ -317,6 +319,7 @@ static double stage_bytes(const struct plan *plan, size_t index)
     return bytes;
 }
 
+/* The bytes that all steps move through memory. */
 static void forecast_bytes(struct plan *plan)
 {
     const double samples = plan->plane_samples * expected_planes(plan);
@@ -347,6 +350,7 @@ static struct range window_of(const struct plan *plan)
     return at_once ? plan->job->window : (struct range){0, plan->shape.planes};
 }
 
+/* How many planes beside those of a part its levels read; all if they need all. */
 static size_t beside_of(const struct levels *levels)
 {
     const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
@@ -354,6 +358,7 @@ static size_t beside_of(const struct levels *levels)
     return survey.depth < levels->planes ? survey.level.lag : levels->planes;
 }
 
+/* The plan as far as it follows from the job alone. */
 static struct plan plan_of(const struct job *job)
 {
     struct plan plan = {.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* All that is decided about a run. It is filled in by plan_make and read by all that run, explain and
+   report. */
 struct plan {
     const struct job *job;
     struct selection selection;
@@ -27,31 +29,33 @@ struct plan {
     size_t work_plane_bytes;   /* of them, packed */
     struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
-    struct levels levels; /* of these steps */
+    struct levels levels; /* the levels of these steps */
     struct schedule schedule;
     struct range
         window;    /* the planes that the run computes: those that it writes, or all if all must be there */
     size_t beside; /* planes that a part of them is read with on either side, as far as there are so many; all
                       if it needs all */
     struct schedule_candidates candidates; /* if the request asks for them */
-    bool adds;                             /* the run adds samples up */
-    size_t held_bytes;                     /* what the source holds */
-    size_t slice_bytes;                    /* what the sink does */
-    size_t beside_bytes;                   /* what it takes beside that */
+    bool adds;                             /* the run adds samples or changes up */
+    size_t held_bytes;                     /* what the source itself holds */
+    size_t slice_bytes;                    /* what a slice's sink holds */
+    size_t beside_bytes;                   /* what the source takes besides */
     size_t observer_bytes;                 /* what the run's observers take */
-    size_t output_bytes;                   /* what it keeps of its outputs for rank 0 to write */
-    double moved_bytes, seconds;           /* forecast of the steps */
+    size_t output_bytes;                   /* what the run keeps of outputs for rank 0 to write */
+    double moved_bytes, seconds;           /* forecast: bytes that the steps move, and the time of the run */
 };
 
-/* How so many processes divide a job with such a link between them. */
+/* Choose how `processes` processes divide a job, with such a link between them. Nothing is opened. */
 bool plan_split(const struct plan_request *request, const struct job *job, const struct link *link,
                 size_t processes, struct split *split, struct fault *fault);
 
-/* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. Whatever becomes of
-   the plan, its setback tells whether the CPU was to stand in for another device. */
+/* Make a plan for a source that is open; its devices are then open, and their routines ready. A plan over the
+   memory limit is refused with STATUS_LIMIT. Whether it succeeds or not, its setback tells whether the CPU
+   was to stand in for another device. */
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);
 
+/* Close the devices and release the plan; only its setback stays. */
 void plan_free(struct plan *plan);
 
 #endif

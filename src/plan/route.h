@@ -12,6 +12,7 @@
 /* Where planes stand between passes. */
 enum route_stop { ROUTE_SOURCE, ROUTE_FIRST_SPOOL, ROUTE_SECOND_SPOOL, ROUTE_SINK };
 
+/* A route, as far as it has been followed. */
 struct route {
     const struct levels *levels;
     size_t depth;          /* of passes, in planes */
@@ -27,6 +28,7 @@ struct route_pass {
     size_t overlap; /* planes that are read once more, beyond either end of the grid */
 };
 
+/* A route that begins at the source, with passes of at most such a depth. */
 struct route route_start(const struct levels *levels, size_t depth, bool random);
 
 /* The next pass on the way to a mark; the last one puts planes into the sink, or like all others into a

@@ -59,6 +59,7 @@ struct attempt {
 
 /* ---- how much at a time ---- */
 
+/* How many planes make up so many bytes: one at least, and no more than there are. */
 static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 {
     return size_most(1, size_least(bytes / size_most(1, plane_bytes), planes));
@@ -73,10 +74,7 @@ static bool is_worth_seams(const struct schedule_request *request, const struct 
            slab >= LEAST_SEAMS * survey->seam;
 }
 
-static struct size tightest_size(void)
-{
-    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
-}
+static const struct size tightest = {.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
 
 /* Whether fields are in this process's own memory. There a window slides without moving anything. */
 static bool is_cached(const struct schedule_request *request)
@@ -321,6 +319,7 @@ static struct attempt attempt_of(const struct schedule_request *request,
     return attempt;
 }
 
+/* Whether the attempt fits in these sizes. */
 static bool fits(struct attempt *attempt, const struct size *size, uint64_t memory)
 {
     return count_memory(attempt, size) && is_within(&attempt->schedule, attempt->request, memory);
@@ -399,6 +398,7 @@ static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
     return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
 }
 
+/* Passes over spool files: at full depth if they fit, else as deep as they can be. */
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
@@ -489,10 +489,8 @@ static uint64_t most_memory(const struct schedule_request *request)
    end. */
 static size_t least_at(struct attempt *attempt, size_t depth)
 {
-    const struct size size = tightest_size();
-
     attempt->schedule.depth = depth;
-    return count_memory(attempt, &size) ? attempt->schedule.memory_bytes : SIZE_MAX;
+    return count_memory(attempt, &tightest) ? attempt->schedule.memory_bytes : SIZE_MAX;
 }
 
 /* The least that one pass over the planes takes. */
@@ -520,14 +518,13 @@ static size_t least_depth(const struct attempt *attempt)
 /* Why a candidate does not fit. */
 static enum schedule_fate misfit_of(struct attempt *attempt, uint64_t memory)
 {
-    const struct size size = tightest_size();
     size_t depth = least_depth(attempt);
 
     if (least_at(attempt, depth) == SIZE_MAX)
         attempt->schedule.memory_bytes = SIZE_MAX;
     else if (attempt->schedule.spooled && depth >= attempt->levels.planes)
         return SCHEDULE_TOO_DEEP;
-    else if (fits(attempt, &size, memory))
+    else if (fits(attempt, &tightest, memory))
         return SCHEDULE_TOO_NARROW;
     return SCHEDULE_TOO_LARGE;
 }
@@ -621,7 +618,7 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     struct schedule *schedule = &attempt->schedule;
     const struct levels_walk survey = {.depth = request->levels->planes};
     size_t most = size_divided_up(request->levels->planes, devices);
-    struct size roomy = roomy_size(request, &survey), tight = tightest_size();
+    struct size roomy = roomy_size(request, &survey), tight = tightest;
 
     schedule->devices = devices;
     schedule->lanes = request->between_ranks ? 1 : devices;

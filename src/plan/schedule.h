@@ -73,6 +73,7 @@ struct schedule_request {
     struct schedule_candidates *candidates; /* filled in with the candidates; NULL: nobody asks */
 };
 
+/* How a run goes over the data, and the memory that this takes. */
 struct schedule {
     bool holds_in_spool; /* what the source holds, since there is no memory for it */
     bool spooled;        /* passes follow a route, and between them the planes are kept in files */
@@ -101,11 +102,12 @@ struct schedule {
     size_t memory_bytes;          /* all of it, on host and devices */
 };
 
-/* All planes at once, shared by so many devices; false where they do not fit. */
+/* Schedule a run in which `devices` devices share all planes and hold them at once; false if they do not
+   fit. */
 bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule);
 
-/* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
-   needs. */
+/* Find a schedule for one device. If none fits, it is refused with STATUS_LIMIT, and the refusal names the
+   least memory that one needs. */
 bool schedule_make(const struct schedule_request *request, struct schedule *schedule, struct fault *fault);
 
 #endif

@@ -11,16 +11,17 @@
 #include "base/number.h"
 #include "base/threads.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* The first device of a backend. */
 static struct devices first_of(const struct backend *backend)
 {
     return (struct devices){.backend = backend, .count = 1};
 }
 
+/* Whether a ladder has a rung of this name; NULL is any. */
 static bool has_rung(const struct rung *rungs, const char *name)
 {
     if (name == NULL)
@@ -149,39 +150,23 @@ bool selection_names_device(const struct plan_request *request)
     return named != NULL && named != &backend_cpu;
 }
 
-struct warm_up {
-    const struct backend *backend;
-    int index;
-    pthread_t thread;
-    bool runs;
-};
-
-static void *warm_up_one(void *data)
+/* The devices start side by side, as turns of a parallel loop. */
+static bool warm_up_one(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
-    const struct warm_up *one = data;
+    const struct devices *devices = context;
 
-    one->backend->warm_up(one->index);
-    return NULL;
+    (void)loop, (void)fault;
+    devices->backend->warm_up(devices->indices[index]);
+    return true;
 }
 
-/* All at the same time, the first by this thread. */
 void selection_warm_up(const struct plan_request *request)
 {
-    struct warm_up each[DEVICES_MOST];
     struct devices chosen;
     struct fault refusal;
 
-    if (!choose_by_name(request, &chosen, &refusal))
-        return;
-    for (size_t i = 1; i < chosen.count; i++) {
-        each[i] = (struct warm_up){.backend = chosen.backend, .index = chosen.indices[i]};
-        each[i].runs = thread_start(&each[i].thread, THREAD_FULL_STACK, warm_up_one, &each[i]);
-    }
-    chosen.backend->warm_up(chosen.indices[0]);
-    for (size_t i = 1; i < chosen.count; i++) {
-        if (each[i].runs)
-            pthread_join(each[i].thread, NULL);
-    }
+    if (choose_by_name(request, &chosen, &refusal))
+        (void)parallel_for(chosen.count, warm_up_one, &chosen, &refusal);
 }
 
 /* Why several devices cannot share the job; NULL where they can. */

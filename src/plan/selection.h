@@ -38,6 +38,7 @@ struct plan_request {
     struct schedule_limits limits;
 };
 
+/* The devices of a plan, and the reason. */
 struct selection {
     struct devices devices; /* one, or several together */
     bool replaceable;       /* chosen unasked, and the CPU can stand in for it */
@@ -51,7 +52,7 @@ struct selection {
 bool selection_make(const struct plan_request *request, const struct prediction_case *expected,
                     struct selection *selection, struct fault *fault);
 
-/* The CPU stands in for what was selected. */
+/* Select the CPU in place of what was selected, which has failed. */
 void selection_retreat(struct selection *selection);
 
 /* Whether the request leaves the device to the plan, and whether it names one other than the CPU. */

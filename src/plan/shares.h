@@ -23,7 +23,7 @@ struct shares {
 /* Planes that stand on either side of the grid where it is unrolled; else 0. */
 size_t shares_overlap(const struct shares *shares);
 
-/* The planes of a device, and the most of any. */
+/* The planes that a device owns, and the most that any of them does. */
 struct range shares_own(const struct shares *shares, size_t index);
 size_t shares_most(const struct shares *shares);
 
@@ -56,7 +56,7 @@ struct shares_walk {
 /* Over the planes that are farther than `near` from the device's own, and no farther than `far`. */
 struct shares_walk shares_walk_start(const struct shares *shares, size_t to, size_t near, size_t far);
 
-/* To the next parcel; false where there is none. */
+/* Go on to the next parcel; false if there is none. */
 bool shares_walk_next(struct shares_walk *walk);
 
 /* Places that a parcel has in memory that both ranks see. A rank that gets the sign for a turn knows that the

@@ -26,6 +26,7 @@ enum split_fate {
     SPLIT_UNLIKE     /* processes would compute different levels */
 };
 
+/* What is known of one kind of split. */
 struct split_option {
     enum split_fate fate;
     size_t members;    /* processes that compute, if it is possible; the others do nothing */
@@ -51,7 +52,8 @@ struct split_case {
     size_t processes;
 };
 
-/* The wish is followed where that can be. */
+/* Choose the kind of split and the number of members. A wish other than SPLIT_CHEAPEST is followed if the job
+   allows it. */
 struct split split_choose(const struct split_case *splitting, enum split_kind wish);
 
 /* The chosen kind has met such a fate: choose the cheapest that is left. False if one computes alone

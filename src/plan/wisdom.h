@@ -18,6 +18,7 @@ struct wisdom_entry {
     double updates;                                  /* sample updates a second */
 };
 
+/* All that has been measured, in the order of the file. */
 struct wisdom {
     struct wisdom_entry *entries;
     size_t count;

@@ -39,6 +39,7 @@ static size_t parcel_bytes(const struct exchange *exchange, const struct exchang
     return parcel->way.planes.count * exchange->plan->work_plane_bytes;
 }
 
+/* This rank among the members. */
 static size_t own_index(const struct exchange *exchange)
 {
     return exchange->plan->shares.first;
@@ -113,6 +114,8 @@ static bool list_parcels(struct exchange *exchange)
     return done;
 }
 
+/* Buffers for a parcel, which the device copies from or into: in memory that both ranks see, or of this rank
+   alone. */
 static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *parcel)
 {
     const struct lane *lane = exchange->lanes;
@@ -128,6 +131,8 @@ static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *pa
     return done;
 }
 
+/* The message for a parcel; it is empty if the planes pass through memory that both see, and then only says
+   that they are there. */
 static struct peers_message message_of(const struct exchange *exchange, const struct exchange_parcel *parcel)
 {
     bool incoming = parcel->way.to == own_index(exchange);
@@ -179,7 +184,8 @@ void exchange_close(struct exchange *exchange)
     exchange->apart = apart;
 }
 
-/* All together: whether this rank is prepared, and whether all are. */
+/* All ranks together: prepare for levels of such a reach. *own says whether this rank is prepared, *all
+   whether every rank is. */
 static bool try_to_open(struct exchange *exchange, size_t reach, bool *own, bool *all)
 {
     struct peers *peers = exchange->peers;
@@ -217,6 +223,7 @@ static bool open_for(struct exchange *exchange, size_t reach)
 
 /* ---- messages ---- */
 
+/* Planes on their way are packed, in the work type. */
 static struct encoding packed(const struct plan *plan)
 {
     return (struct encoding){
@@ -228,7 +235,7 @@ static struct staging *staging_of(const struct exchange *exchange, const struct 
     return parcel->staging[parcel->staging[1] != NULL ? exchange->turn : 0];
 }
 
-/* Waits for copies between stagings and fields, of both turns. */
+/* Wait for all copies between buffers and fields, of both turns. */
 static bool await_copies(const struct exchange *exchange)
 {
     const struct lane *lane = exchange->lanes;
@@ -244,37 +251,24 @@ static bool await_copies(const struct exchange *exchange)
     return done;
 }
 
-/* Out of a field. A device may still copy from it afterwards. */
-static bool pick_up(const struct exchange *exchange, unsigned field)
+/* Copy the planes that this rank sends out of a field, or those that it has got into the field. A device may
+   still be copying afterwards. */
+static bool copy_parcels(const struct exchange *exchange, unsigned field, bool out)
 {
-    const struct plan *plan = exchange->plan;
     const struct lane *lane = exchange->lanes;
-    const struct encoding encoding = packed(plan);
+    const struct encoding encoding = packed(exchange->plan);
     bool done = true;
 
     for (size_t i = 0; done && i < exchange->count; i++) {
         const struct exchange_parcel *parcel = &exchange->parcels[i];
-        if (parcel->way.from == own_index(exchange))
-            done = lane->backend->download(lane->device, lane->fields[field], &encoding,
-                                           staging_of(exchange, parcel), parcel->way.planes, exchange->fault);
-    }
-    return done;
-}
-
-/* Into a field. A device may still copy to it afterwards. */
-static bool drop_off(const struct exchange *exchange, unsigned field)
-{
-    const struct plan *plan = exchange->plan;
-    const struct lane *lane = exchange->lanes;
-    const struct encoding encoding = packed(plan);
-    bool done = true;
-
-    for (size_t i = 0; done && i < exchange->count; i++) {
-        const struct exchange_parcel *parcel = &exchange->parcels[i];
-        const struct range planes = {parcel->way.first, parcel->way.planes.count};
-        if (parcel->way.to == own_index(exchange))
-            done = lane->backend->upload(lane->device, lane->fields[field], &encoding,
-                                         staging_of(exchange, parcel), planes, (struct range){0, 0},
+        const struct shares_parcel *way = &parcel->way;
+        struct staging *staging = staging_of(exchange, parcel);
+        if (out && way->from == own_index(exchange))
+            done = lane->backend->download(lane->device, lane->fields[field], &encoding, staging, way->planes,
+                                           exchange->fault);
+        else if (!out && way->to == own_index(exchange))
+            done = lane->backend->upload(lane->device, lane->fields[field], &encoding, staging,
+                                         (struct range){way->first, way->planes.count}, (struct range){0, 0},
                                          exchange->fault);
     }
     return done;
@@ -284,7 +278,7 @@ static bool begin_messages(struct exchange *exchange, size_t reach, unsigned fie
 {
     if (reach != exchange->reach && !open_for(exchange, reach))
         return false;
-    *fine = *fine && pick_up(exchange, field);
+    *fine = *fine && copy_parcels(exchange, field, true);
     return true;
 }
 
@@ -302,7 +296,7 @@ static bool end_messages(struct exchange *exchange, unsigned field, bool *fine)
     if (!peers_wait_for_messages(exchange->peers, exchange->fault))
         return false;
     atomic_thread_fence(memory_order_seq_cst);
-    *fine = *fine && drop_off(exchange, field);
+    *fine = *fine && copy_parcels(exchange, field, false);
     exchange->turn = (exchange->turn + 1) % SHARES_TURNS;
     return true;
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the members of this process need to exchange planes during one walk over the levels. */
 struct exchange {
     const struct exchange_kind *kind; /* copies, or messages */
     const struct plan *plan;
@@ -27,18 +28,19 @@ struct exchange {
     uint64_t handed[DEVICES_MOST]; /* planes that have been copied to each of this process's members */
 
     /* All that a rank sends and receives before a level; before the first one, all is zero. */
-    bool apart;   /* ranks do without memory that several of them see */
-    size_t reach; /* of the level */
-    struct exchange_parcel *parcels;
+    bool apart;                      /* ranks do without memory that several of them see */
+    size_t reach;                    /* of the level */
+    struct exchange_parcel *parcels; /* runs of planes that this rank sends or gets */
     struct peers_message
         *messages; /* one for each parcel between two ranks: its bytes, or a sign that they are there */
     size_t count, capacity, message_count;
     size_t *outgoing;     /* bytes of memory for what this one sends to each */
     unsigned char **seen; /* the memory of each that this one sees; or NULL */
-    void *memory;         /* to be given back; or NULL */
-    unsigned turn;
+    void *memory;         /* of this rank, which others see, to be given back; or NULL */
+    unsigned turn;        /* which of the two places of a parcel is used */
 };
 
+/* An exchange for some levels, which has nothing open yet. */
 struct exchange exchange_of(const struct plan *plan, const struct lane *lanes, const struct shares *shares,
                             struct peers *peers, struct fault *fault);
 

@@ -29,7 +29,7 @@ struct io_ring {
     struct device *device;
     struct work_queue *queue;
     struct io_slot *slots;
-    struct io_slot end; /* what is taken after the last */
+    struct io_slot end; /* no planes: taken after the last buffer, once the ring is finished */
     size_t count;
     pthread_mutex_t mutex; /* of what follows */
     bool stopped;
@@ -190,6 +190,7 @@ struct io_threads {
     unsigned threads;
 };
 
+/* Read into a buffer, or write it, once the device is done with it; the time is counted. */
 static bool move_slot(struct io_threads *threads, struct io_slot *slot, struct fault *fault)
 {
     double begun;
@@ -257,6 +258,7 @@ static void stop(struct io_threads *threads, const struct fault *fault)
         io_ring_stop(threads->other, fault);
 }
 
+/* What a thread does that reads: claim, read, pass on, until the load is in or something fails. */
 static void read_planes(struct io_threads *threads)
 {
     struct io_slot *slot;
@@ -281,6 +283,7 @@ static bool prepare(struct io_threads *threads, struct fault *fault)
     return prepared;
 }
 
+/* What a thread does that writes. */
 static void write_planes(struct io_threads *threads)
 {
     struct io_slot *slot;

@@ -20,7 +20,7 @@ struct io_slot {
     struct range planes;
 };
 
-/* `count` buffers of the device's staging memory. */
+/* Create a ring of `count` buffers, which the device can copy from and into quickly. */
 bool io_ring_create(struct io_ring **ring, const struct backend *backend, struct device *device, size_t count,
                     size_t bytes, struct fault *fault);
 void io_ring_destroy(struct io_ring *ring);

@@ -48,6 +48,7 @@ struct observers {
 /* The bytes that all of them allocate for a job. */
 size_t observers_bytes(const struct observers *observers, const struct job *job);
 
+/* Call all of them, in order; false from the first that fails. */
 bool observers_begin(const struct observers *observers, const struct plan *plan, struct fault *fault);
 bool observers_see(const struct observers *observers, enum observer_end end, const void *samples,
                    struct range planes, struct fault *fault);
@@ -60,7 +61,7 @@ struct observer_stats {
     const struct plan *plan;
     bool of_series;         /* there is room for those of all volumes, of which these are the first */
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
-    struct tally *planes;   /* room for those of some planes */
+    struct tally *planes;   /* scratch room for the tallies of some planes */
     struct tally
         *kept[2]; /* by the end of the run: those of each plane, where they are of several processes */
     double seconds;

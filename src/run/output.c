@@ -10,7 +10,8 @@
 
 enum { LOW, HIGH, ENDS };
 
-/* As it goes to rank 0: places and sizes, and the bytes behind them. */
+/* What is kept, in the form in which it goes to rank 0: the places and sizes of both ends, and their
+   bytes. */
 struct output_fringe_ends {
     uint64_t at[ENDS], size[ENDS];
     unsigned char bytes[];
@@ -114,6 +115,7 @@ void output_fringe_close(struct output_fringe *fringe)
 
 /* ---- planes ---- */
 
+/* Of each plane, keep only what the job writes. */
 static void cut(const struct job *job, void *samples, size_t planes)
 {
     if (!region_has_whole_planes(&job->region, &job->out.grid))

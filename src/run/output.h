@@ -29,19 +29,20 @@ struct output_fringe {
     struct output_fringe_ends *ends; /* what is kept of the bytes before and after them */
 };
 
-/* For bytes from `begin` to before `end`, which the rank is about to write, all of them itself if `direct`;
-   to be closed, also after a failure. */
+/* Begin a fringe for the bytes from `begin` to before `end`, which the rank is about to write; if `direct`,
+   it writes all of them itself. To be closed, also after a failure. */
 bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
                         bool direct, struct fault *fault);
 
 /* The most bytes that a rank keeps of so many. */
 size_t output_fringe_most(uint64_t bytes);
 
-/* Some of them; threads may do so at once. */
+/* Write some of these bytes: into the file, or into what is kept. Threads may do so at once. */
 bool output_fringe_write(const struct output_fringe *fringe, uint64_t offset, const void *bytes, size_t size,
                          struct fault *fault);
 void output_fringe_close(struct output_fringe *fringe);
 
+/* The way of a run's planes into one sink. */
 struct output {
     const struct job *job;
     struct sink *sink;
@@ -63,7 +64,7 @@ bool output_write(struct output *output, void *samples, size_t planes, struct fa
 bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
 
-/* All ranks together, once all have written: rank 0 writes what others kept for it. */
+/* Once all ranks have written, all together: rank 0 gets what others kept, and writes it. */
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault);
 void output_close(struct output *output);
 

@@ -14,6 +14,9 @@
 #include "base/clock.h"
 #include "output.h"
 
+#include <math.h>
+
+/* Have the device look at the extremes of some planes of the result. */
 static bool measure(const struct run *run, const struct sweep *sweep, struct range planes)
 {
     const struct lane *lane = sweep->lane;
@@ -150,6 +153,7 @@ static bool give_batch(struct run *run, struct pass *pass)
     return true;
 }
 
+/* Whether planes of the last level wait to leave. */
 static bool has_to_give(const struct run *run, const struct pass *pass)
 {
     return pass->to != NULL && sweep_leaving(run->sweep).count > 0;
@@ -280,6 +284,7 @@ static void stop_around(void *file)
         end->interrupt(end->file);
 }
 
+/* A file whose planes are read as those of an unrolled grid. */
 static struct io_end roll_end(struct pass_roll *roll)
 {
     return (struct io_end){.file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
@@ -314,6 +319,7 @@ static bool start_reader(struct run *run, struct pass *pass)
                            pass->from->threads, run->fault);
 }
 
+/* Rings, and the threads at their ends. */
 static bool open_pass(struct run *run, struct pass *pass)
 {
     const struct schedule *schedule = &run->plan->schedule;
@@ -417,6 +423,7 @@ static struct sweep_frame some_of(const struct run *run, const struct pass *pass
     return frame;
 }
 
+/* Which planes the pass reads, computes and puts out. */
 static struct sweep_frame planes_of(const struct run *run, const struct pass *pass)
 {
     size_t planes = run->plan->shape.planes, overlap = pass->overlap;
@@ -433,7 +440,8 @@ static struct sweep_frame planes_of(const struct run *run, const struct pass *pa
                                 .leaving = leaves ? part : own};
 }
 
-/* By the lane whose turn it is. */
+/* Make a pass by the lane that the run is at: open it, move the planes, wait for the last of them, and close
+   it. */
 static bool make_alone(struct run *run, struct pass *pass)
 {
     bool done;
@@ -515,11 +523,6 @@ static bool goes_side_by_side(const struct run *run, const struct pass *pass)
     return end->random && !is_observed(run, end);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Members side by side take as long as the slowest of them; the threads that read and write for them are
    counted each. */
 static void add_seconds(struct pass_seconds *all, const struct pass_seconds *members, size_t count)
@@ -529,11 +532,11 @@ static void add_seconds(struct pass_seconds *all, const struct pass_seconds *mem
     for (size_t i = 0; i < count; i++) {
         all->read += members[i].read;
         all->write += members[i].write;
-        slowest.start = larger(slowest.start, members[i].start);
-        slowest.upload = larger(slowest.upload, members[i].upload);
-        slowest.download = larger(slowest.download, members[i].download);
-        slowest.reading = larger(slowest.reading, members[i].reading);
-        slowest.writing = larger(slowest.writing, members[i].writing);
+        slowest.start = fmax(slowest.start, members[i].start);
+        slowest.upload = fmax(slowest.upload, members[i].upload);
+        slowest.download = fmax(slowest.download, members[i].download);
+        slowest.reading = fmax(slowest.reading, members[i].reading);
+        slowest.writing = fmax(slowest.writing, members[i].writing);
     }
     all->start += slowest.start;
     all->upload += slowest.upload;
@@ -542,40 +545,25 @@ static void add_seconds(struct pass_seconds *all, const struct pass_seconds *mem
     all->writing += slowest.writing;
 }
 
-/* Once nobody reads any more: to look at a file's end moves the place from which others read. */
-static bool look_at_end(struct run *run, const struct stop *from)
-{
-    return from == NULL || from->end.finish == NULL || from->end.finish(from->end.file, run->fault);
-}
-
-static bool move_beside(struct run *run, struct move *move)
-{
-    const size_t count = run->team.shares.held;
-    bool done = parallel_for(count, move_share, move, run->fault) && look_at_end(run, move->pass->from);
-
-    add_seconds(&run->seconds, move->seconds, count);
-    return done;
-}
-
-static bool move_in_turn(struct run *run, struct move *move)
-{
-    const size_t count = run->team.shares.held;
-    bool done = serial_for(count, move_share, move, run->fault);
-
-    for (size_t i = 0; i < count; i++)
-        add_seconds(&run->seconds, &move->seconds[i], 1);
-    return done;
-}
-
+/* Move the planes of all members, side by side or in turn. */
 static bool move_planes(struct run *run, const struct pass *pass)
 {
     const size_t count = run->team.shares.held;
+    const bool beside = count > 1 && goes_side_by_side(run, pass);
     struct move move = {.run = run, .pass = pass};
-    bool done =
-        count > 1 && goes_side_by_side(run, pass) ? move_beside(run, &move) : move_in_turn(run, &move);
+    bool done = (beside ? parallel_for : serial_for)(count, move_share, &move, run->fault);
 
-    for (size_t i = 0; i < count; i++)
+    /* Once nobody reads any more: to look at a file's end moves the place from which others read. */
+    if (done && beside && pass->from != NULL && pass->from->end.finish != NULL)
+        done = pass->from->end.finish(pass->from->end.file, run->fault);
+
+    if (beside)
+        add_seconds(&run->seconds, move.seconds, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!beside)
+            add_seconds(&run->seconds, &move.seconds[i], 1);
         output_add_outcomes(&run->outcomes, &move.outcomes[i]);
+    }
     return done;
 }
 

@@ -29,8 +29,8 @@ struct pass_seconds {
 struct run {
     const struct plan *plan;
     struct sweep_team team; /* its lanes, each with its sweep */
-    struct lane *lane;      /* whose turn it is, */
-    struct sweep *sweep;    /* with its sweep, */
+    struct lane *lane;      /* the lane that makes the pass at hand, */
+    struct sweep *sweep;    /* its sweep, */
     size_t share;           /* and its share of the planes */
     const struct job *job;
     struct fault *fault;
@@ -42,7 +42,7 @@ struct run {
     struct tees tees;
     const struct sink *sink; /* of the run */
     struct encoding encode;  /* of the output, with the range of --out-range=auto once it is known */
-    bool unmapped;           /* no value has told of a range */
+    bool unmapped;           /* --out-range=auto has found no finite value */
     struct pass_seconds seconds;
     struct outcomes outcomes;
 };

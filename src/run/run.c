@@ -23,9 +23,9 @@
 /* Steps that are taken on trial before their changes are looked at, where a pass goes over spool files. */
 #define TRIAL_STEPS 4096
 
-/* The steps of the stage with --until. */
+/* What is known of the stage with --until so far. */
 struct until {
-    uint64_t steps; /* taken */
+    uint64_t steps; /* steps that the run has taken */
     struct convergence checks;
     double last_change; /* RMS of the last step looked at; NaN before the first */
     bool unreached;     /* all steps were taken in vain */
@@ -46,6 +46,7 @@ struct running {
 
 /* ---- the range of --out-range=auto ---- */
 
+/* Extremes of both. */
 static void widen(struct extremes *all, const struct extremes *more)
 {
     if (!more->any)
@@ -65,6 +66,7 @@ static bool take_extremes(void *data, const void *bytes, size_t size, struct fau
     return true;
 }
 
+/* The extremes of this process's planes, which its devices have measured. */
 static bool find_extremes(const struct run *run, struct extremes *extremes)
 {
     bool done = true;
@@ -127,7 +129,7 @@ static double change_of(const struct running *running, const double *sums)
     return sqrt(total / (double)grid_samples(grid)) * intensity_unit(&last_stage(running)->intensity);
 }
 
-/* Look at a step; whether the run ends with it. */
+/* Keep the change of a checked step. Returns whether it is small enough for the run to end. */
 static bool judge(struct running *running, uint64_t step, const double *sums)
 {
     running->until.last_change = change_of(running, sums);
@@ -135,7 +137,8 @@ static bool judge(struct running *running, uint64_t step, const double *sums)
     return running->until.last_change < last_stage(running)->until;
 }
 
-/* Look at those of some steps in a row that are checked; how many of them the run takes. */
+/* Judge the checked ones of `steps` steps in a row, whose changes are known. Returns how many of the steps
+   the run takes: all, or those up to the first that is small enough. */
 static size_t judge_all(struct running *running, uint64_t behind, const double *changes, size_t steps,
                         bool *enough)
 {
@@ -153,7 +156,8 @@ static size_t judge_all(struct running *running, uint64_t behind, const double *
 
 /* ---- in the fields ---- */
 
-/* Steps of the last stage up to one, at once; the changes of each may be asked for. */
+/* Take the steps of the last stage up to `step` in one pass over the fields. Their changes are added up if
+   `changes` is not NULL. */
 static bool take_steps(struct running *running, struct levels_mark *mark, uint64_t step, double *changes)
 {
     struct pass pass = {.begin = *mark, .end = {mark->stage, step}, .changes = changes};
@@ -163,6 +167,8 @@ static bool take_steps(struct running *running, struct levels_mark *mark, uint64
     return done;
 }
 
+/* --until with all planes in the fields: all steps up to the next one that is checked, then that step by
+   itself, until one is small enough. */
 static bool try_in_fields(struct running *running)
 {
     struct run *run = &running->run;
@@ -250,6 +256,7 @@ static struct route_pass trial_pass(const struct running *running)
     return next;
 }
 
+/* The steps that a pass over steps on trial takes. */
 static size_t steps_of(const struct running *running, const struct route_pass *next)
 {
     uint64_t end = next->end.stage > next->begin.stage ? last_stage(running)->steps : next->end.step;
@@ -303,6 +310,7 @@ static bool filter_over_spools(struct running *running)
 
 /* ---- a run ---- */
 
+/* All levels in one pass from source to sink. */
 static bool filter_at_once(struct running *running)
 {
     const struct stop in = stops_from(&running->stops, ROUTE_SOURCE),
@@ -321,6 +329,7 @@ static bool filter_all(struct running *running)
                              : filter_at_once(running);
 }
 
+/* The observer of --stats comes first, then those of the request. */
 static bool begin_observers(struct running *running)
 {
     const struct observers *others = &running->request->observers;
@@ -397,6 +406,7 @@ static bool open_convergence(struct running *running)
                             running->run.fault);
 }
 
+/* Make ready all that passes need: observers, spool files, outputs, and the fields of each device. */
 static bool prepare(struct running *running)
 {
     struct run *run = &running->run;
@@ -412,7 +422,7 @@ static bool prepare(struct running *running)
     return done;
 }
 
-/* By this process. */
+/* The planes that this process computes. */
 static size_t computed_planes(const struct plan *plan)
 {
     const struct shares *shares = &plan->shares;
@@ -475,10 +485,8 @@ static double compute_seconds(const struct run *run)
 {
     double most = 0.0;
 
-    for (size_t i = 0; i < run->plan->shares.held; i++) {
-        if (run->team.members[i].seconds > most)
-            most = run->team.members[i].seconds;
-    }
+    for (size_t i = 0; i < run->plan->shares.held; i++)
+        most = fmax(most, run->team.members[i].seconds);
     return most;
 }
 

@@ -15,13 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a run is asked for, besides its plan. */
 struct run_request {
     size_t volume; /* of the source's series, from 0 on: each is a run of its own, and the last ends source
                       and sink */
-    bool stats;    /* the first observer */
+    bool stats;    /* add up the samples of input and output (--stats) */
     enum progress_mode progress;
     struct observers observers; /* others */
-    struct peers *peers;        /* who make it together; NULL: it is one's own */
+    struct peers *peers;        /* the ranks that make the run together; NULL: this process alone */
 
     /* States on the way, at the stops of the plan's levels. */
     struct tee *tees;
@@ -31,28 +32,29 @@ struct run_request {
 /* The work of one of several devices. */
 struct run_share {
     double compute;        /* seconds */
-    uint64_t handed_bytes; /* by the others */
-    double handing;        /* seconds that they took, beside computing or before it */
+    uint64_t handed_bytes; /* bytes of planes that other devices handed to it */
+    double handing;        /* seconds that this took, partly while it computed */
 };
 
 /* The figures of a run; seconds by what they were spent on, at the same time where that was possible. The
    start is that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
-    double reading, writing;   /* the mean of the threads that read or write at once */
-    uint64_t steps;            /* taken, of all stages */
-    struct convergence checks; /* at the stage with until */
-    double last_change;        /* RMS of its last step; NaN without such a stage */
+    double reading, writing;   /* the same for one of the threads that read or write at once, in the mean */
+    uint64_t steps;            /* steps that all stages have taken */
+    struct convergence checks; /* what was found at the steps that --until checked */
+    double last_change;        /* RMS change of the last step that was checked; NaN: none was */
     bool unreached;            /* the stage with until took all its steps in vain */
-    struct outcomes outcomes;  /* of the samples read and written; of none where bits are copied */
+    struct outcomes outcomes;  /* samples that were not finite, or were cut off; nothing is counted where bits
+                                  are copied */
     double low, high;          /* what --out-range put at the ends of the range; NaN: nothing was */
     struct run_share shares[DEVICES_MOST];  /* one a device */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked; of the first
                                                volume of a series, with room for those of the others */
 };
 
-/* The sink is left open, complete but for its commit once the last volume has been run. The summary is to be
- * freed, also after a failure. */
+/* Run a plan, for one volume of the source. The sink stays open; after the last volume it is finished, and
+   only its name is missing. The summary is to be freed with run_summary_free, also after a failure. */
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
               struct run_summary *summary, struct fault *fault);
 

@@ -55,6 +55,7 @@ static size_t pixels_of(double length, double scale, double *stretch)
     return (size_t)fmax(1.0, round(exact * *stretch));
 }
 
+/* The middle plane across an axis, its scale, and how many samples a value is the mean of. */
 static struct section place(const struct grid *grid, unsigned axis, double common)
 {
     const unsigned shown[2] = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2};
@@ -111,6 +112,7 @@ static struct range lines_of(const struct grid *grid, const struct section *sect
         0, section->at >= planes.first && section->at < planes.first + planes.count ? grid->ny : 0};
 }
 
+/* How many lines of its first row of values a process keeps apart: none if the row begins with them. */
 static size_t count_apart(const struct section *section)
 {
     size_t first = section->seen.first, count = 0;
@@ -209,6 +211,7 @@ static void add_line(const struct view *view, struct section *section, size_t li
     add_row(place_of_line(view, section, line), row, section->columns);
 }
 
+/* Add what a plane of the run has of a section: one line, or all if the section lies within the plane. */
 static void add_plane(const struct view *view, struct section *section, size_t plane)
 {
     size_t nx = view->grid->nx;
@@ -247,6 +250,7 @@ static size_t samples_on(size_t value, size_t each, size_t count)
     return size_least(each, count - value * each);
 }
 
+/* Make means of the sums. */
 static void divide(const struct grid *grid, struct section *section)
 {
     for (size_t row = 0; row < section->rows; row++) {

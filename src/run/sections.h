@@ -13,6 +13,7 @@ enum { SECTION_MOST = 384, SECTION_LEAST = 16 };
 
 #define SECTIONS_MOST 3
 
+/* A plane of the grid that is kept for a picture, from both ends of the run. */
 struct section {
     unsigned axis;         /* that it stands across */
     size_t at;             /* its index there */
@@ -41,7 +42,7 @@ struct sections {
 /* Where the sections of a grid are, and how large; values are left out. */
 void sections_place(struct sections *sections, const struct grid *grid);
 
-/* Sections show the first channel. */
+/* Release the values of all sections, which show the first channel. */
 void sections_free(struct sections *sections);
 
 /* The state of such an observer is a struct sections, of zeros before the first run; each run begins anew. */

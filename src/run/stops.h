@@ -33,27 +33,28 @@ struct stop {
     enum observer_end which; /* of them */
 };
 
-/* Planes in any order, packed. */
+/* A spool file of packed planes, which are written and read in any order. */
 struct plane_spool {
     struct spool spool;
     size_t plane_bytes;
 };
 
-/* All of them, and one volume of the source's series. */
+/* All stops of a run, which is for one volume of the source's series. */
 struct stops {
     const struct plan *plan;
     const struct job *job;
     size_t volume;
     struct source *source;
     struct output output;          /* of the sink */
-    bool reserved;                 /* there is room for all of its samples */
+    bool reserved;                 /* disk space for all of its samples has been allocated, or need not be */
     const struct encoding *encode; /* of the sink */
     struct plane_spool spools[STOPS_SPOOLS];
     struct encoding spooled; /* how planes stand in them */
-    struct spool held;       /* what the source holds */
+    struct spool held;       /* for what the source itself holds, as an interlaced picture */
 };
 
-/* Nothing is open yet; the encoding may change until planes go into the sink. */
+/* The stops of a run; nothing is open yet. The encoding is read when planes go into the sink, so it may
+   change until then. */
 struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
                       const struct encoding *encode);
 

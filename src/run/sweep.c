@@ -104,6 +104,7 @@ static struct range needed(const struct sweep *sweep, size_t field)
     return (struct range){first, end > begin ? end - first : 0};
 }
 
+/* Move the windows of all fields as far as nothing before them is needed any more. */
 static bool slide(struct sweep *sweep, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
@@ -214,6 +215,7 @@ static bool end_span(struct sweep *sweep, struct fault *fault)
     return sweep->lane->backend->end_span(sweep->lane->device, &sweep->seconds, fault);
 }
 
+/* Show progress, and begin another span of work when the device has enough in this one. */
 static bool tell_updates(struct sweep *sweep, double updates, struct fault *fault)
 {
     progress_add(sweep->progress, updates);
@@ -221,6 +223,7 @@ static bool tell_updates(struct sweep *sweep, double updates, struct fault *faul
     return sweep->span < SPAN_UPDATES || (end_span(sweep, fault) && begin_span(sweep, fault));
 }
 
+/* How many planes one call of the backend advances. */
 static size_t piece_planes(const struct sweep *sweep)
 {
     const struct plan *plan = sweep->plan;
@@ -231,6 +234,7 @@ static size_t piece_planes(const struct sweep *sweep)
     return plane >= PIECE_BYTES ? 1 : PIECE_BYTES / plane;
 }
 
+/* Let one level compute some planes of a member, piece by piece. */
 static bool advance_member(struct sweep *sweep, const struct level *level, struct range planes,
                            struct fault *fault)
 {
@@ -264,7 +268,7 @@ static bool list_changes(const struct sweep *sweep, const struct level *level, s
                                         planes, changes, fault);
 }
 
-/* Over the channels that the file has, and its planes, one after the other. */
+/* Add the changes of some planes to the sums of each channel, plane by plane. */
 static bool add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                        struct fault *fault)
 {
@@ -326,6 +330,7 @@ static void count_planes(struct sweep_team *team, bool around)
     }
 }
 
+/* Count planes as the level needs them: its edge rule wraps, or acts at the ends of the grid. */
 static void count_for(struct sweep_team *team, const struct level *level)
 {
     const struct op *op = &team->plan->steps[level->stage].step.ops[level->op];
@@ -353,6 +358,7 @@ static struct range part_of(struct range own, enum part part, size_t reach)
     }
 }
 
+/* All members of this process compute a part of their shares at the level that the walk has come to. */
 static void advance(struct sweep_team *team, enum part part, size_t reach)
 {
     const struct level *level = &team->walk.level;
@@ -381,7 +387,7 @@ static bool begin_exchange(struct sweep_team *team, unsigned field)
     return exchange_begin(&team->exchange, reach, field, &team->fine);
 }
 
-/* While nothing is computed. */
+/* Exchange what the next level reads, while nothing is computed. */
 static bool exchange_at_once(struct sweep_team *team, unsigned field)
 {
     struct levels_walk next;
@@ -492,6 +498,7 @@ static bool add_changes_of_all(struct sweep_team *team)
            peers_broadcast(team->peers, team->changes, channels * sizeof(double), team->fault);
 }
 
+/* Add up the change of the level's step over all members, in the order of planes. */
 static bool add_changes(struct sweep_team *team)
 {
     if (has_others(team))
@@ -563,6 +570,8 @@ static bool walk_levels(struct sweep_team *team, size_t *done)
     return team->fine || has_others(team);
 }
 
+/* Before the first level: memory for changes, a thread to compute beside messages, and a span of work on each
+   device. */
 static bool begin_levels(struct sweep_team *team)
 {
     const bool shared = team->shares.count > 1;
@@ -591,6 +600,7 @@ static bool leave_out_outcomes(const struct sweep_team *team)
     return !has_others(team) || lane->backend->tell_outcomes(lane->device, &of_exchange, team->fault);
 }
 
+/* After the last level: what each member has done, and where its result is. */
 static bool end_levels(struct sweep_team *team, size_t planes)
 {
     bool done = true;

@@ -27,9 +27,10 @@ struct sweep_frame {
     bool of_source;          /* they are read as they came */
 };
 
+/* The levels of a pass as they advance over the planes of one device. */
 struct sweep {
     const struct plan *plan;
-    struct lane *lane; /* whose fields they are */
+    struct lane *lane; /* the device, and its fields */
     struct progress *progress;
     struct levels levels; /* of the pass: the plan's, or that of the unrolled grid */
     struct sweep_frame frame;
@@ -45,8 +46,8 @@ struct sweep {
                         or NULL */
     double span;     /* sample updates asked for in the device's span of work */
     double seconds;  /* of the spans that are done */
-    uint64_t handed; /* planes, by other lanes */
-    double handing;  /* seconds that they took */
+    uint64_t handed; /* planes that other devices have copied into the fields */
+    double handing;  /* seconds that this took */
 };
 
 /* Who is shown the planes of each stop of the levels, when they are ready: of an input that comes from the
@@ -81,6 +82,8 @@ struct sweep_team {
 /* The planes that are in both. */
 struct range sweep_overlap(struct range a, struct range b);
 
+/* Create a device's fields for a run; sweep_destroy releases them, also after a failure, and does nothing for
+   a sweep of zeros. */
 bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lane, struct progress *progress,
                   struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
@@ -104,7 +107,7 @@ bool sweep_has_room(const struct sweep *sweep);
 /* Whether planes are still to come, or to be seen by the levels. */
 bool sweep_goes_on(const struct sweep *sweep);
 
-/* Room for so many planes more in the input's field; and that they are there. */
+/* Make room for `planes` more planes in the input's field. Then say that they are there. */
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
 void sweep_feed(struct sweep *sweep, size_t planes);
 
@@ -115,11 +118,11 @@ bool sweep_is_due(const struct sweep *sweep);
    planes. That may still be under way on return: the device does in order what it is asked. */
 bool sweep_run(struct sweep_team *team);
 
-/* Planes of the last level that are to leave; and that so many of them have. */
+/* The planes of the last level that may leave now. Then say that the first `planes` of them have left. */
 struct range sweep_leaving(const struct sweep *sweep);
 void sweep_leave(struct sweep *sweep, size_t planes);
 
-/* Wait until no level is. */
+/* Wait until no level is under way. */
 bool sweep_finish(struct sweep *sweep, struct fault *fault);
 
 #endif

@@ -81,6 +81,7 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
     return true;
 }
 
+/* All planes that are shown of a state, batch by batch. */
 static bool take_all(struct tees *tees, size_t index, const struct field *field, struct range planes,
                      struct fault *fault)
 {
@@ -98,6 +99,7 @@ static bool take_all(struct tees *tees, size_t index, const struct field *field,
     return lane->backend->tell_outcomes(lane->device, &tees->list[index].outcomes, fault);
 }
 
+/* Those of the planes that the job writes, for each tee at this step. */
 static bool take_wanted(struct tees *tees, uint64_t step, const struct field *field, struct range planes,
                         struct fault *fault)
 {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct tee {
-    uint64_t step;            /* of the last stage: so many are behind */
+    uint64_t step;            /* the state after this many steps of the last stage */
     struct sink *sink;        /* with the header of the run's output */
     struct outcomes outcomes; /* of the samples that went there */
     struct output output;     /* into the sink, during a run */
@@ -36,7 +36,7 @@ struct tees {
     double seconds; /* that were spent on writing */
 };
 
-/* Before the first pass; to be ended, also after a failure. */
+/* Open all tees, before the first pass. tees_end closes them, also after a failure. */
 bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *fault);
 
 /* Before a pass of a lane over such planes, and after it. Where it fails, the other ring stops, too, if there
