@@ -171,6 +171,12 @@ struct extremes {
 /* What it is called. */
 const char *op_name(const struct op *op);
 
+/* How far the farthest tap is from its sample along any axis. */
+int op_radius(const struct op *op);
+
+/* Whether every tap is on an axis: none moves along two at once. */
+bool op_is_star(const struct op *op);
+
 /* Channels that are computed together, since each depends on all: one alone, but under a joint flux. */
 size_t op_group_count(const struct op *op);
 struct range op_group(const struct op *op, size_t index);

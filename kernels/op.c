@@ -1,4 +1,5 @@
-/* Operations that a backend runs: what they are called, and which channels they take together. */
+/* Operations that a backend runs: what they are called, where their taps are, and which channels they take
+   together. */
 #include "backend.h"
 
 const char *op_name(const struct op *op)
@@ -27,6 +28,28 @@ const char *op_name(const struct op *op)
         return points[op->point.kind];
     }
     return "";
+}
+
+static int farthest(struct reach reach)
+{
+    return -reach.low > reach.high ? -reach.low : reach.high;
+}
+
+int op_radius(const struct op *op)
+{
+    int x = farthest(op->x), row = farthest(op->row), plane = farthest(op->plane);
+
+    return x > row ? (x > plane ? x : plane) : row > plane ? row : plane;
+}
+
+bool op_is_star(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1)
+            return false;
+    }
+    return true;
 }
 
 size_t op_group_count(const struct op *op)

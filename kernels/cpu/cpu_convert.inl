@@ -1,7 +1,10 @@
-/* Planes of a file into those of a field and back: transfer curve, alpha, ranges, and what becomes of
- * samples. */
+/* Planes of a file into planes of a field, and back. On the way in, a row is deinterleaved by channels and
+ * converted to the work type; colour is decoded by the transfer curve, goes through points, and is multiplied
+ * by alpha where the filter wants that. On the way out all of this is undone block by block in scratch, since
+ * the field stays as it is; values may be stretched into a range, and then become samples of the file. Rows
+ * are independent: threads share them, and add what became of the samples to common counters. */
 
-/* ---- what becomes of samples, counted by threads side by side ---- */
+/* ---- counters that all threads add to ---- */
 
 struct counters {
     atomic_uint_least64_t strays, nans, below, above;
@@ -23,7 +26,8 @@ static void add_counters(struct outcomes *outcomes, struct counters *counters)
     outcomes->above += atomic_load(&counters->above);
 }
 
-/* The ranks of extremes; 0 where there is none yet. The least has the greatest complement. */
+/* Extremes as integers of the same order (arith_rank_f64), so that threads can raise them atomically; 0: none
+   yet. The least is kept as its complement, which rises as it falls. */
 struct peaks {
     atomic_uint_least64_t least, greatest;
 };
@@ -57,8 +61,8 @@ static void add_peaks(struct extremes *extremes, struct peaks *peaks)
 
 /* ---- rows ---- */
 
-/* Among samples as the file has them: what is finite there may be infinite in the work type. No block has
-   more of them than a counter as wide as a sample holds. */
+/* Count NaNs and infinities among samples of a file: a finite one may become infinite in the work type. They
+   are counted in blocks, by a counter as wide as a sample, which no block overflows. */
 #define DEFINE_COUNT_STRAYS(type, bits, infinity)                                                            \
     static uint64_t count_strays_##type(const void *samples, size_t count, bool swapped)                     \
     {                                                                                                        \
@@ -80,7 +84,7 @@ DEFINE_COUNT_STRAYS(f32, 32, ARITH_INFINITY_F32)
 DEFINE_COUNT_STRAYS(f64, 64, ARITH_INFINITY_F64)
 #undef DEFINE_COUNT_STRAYS
 
-/* All channels of a row of a file. */
+/* The same in all channels of a row; integers have none. */
 static uint64_t count_strays(const struct encoding *encoding, const void *samples, size_t count)
 {
     switch (encoding->type) {
@@ -123,7 +127,7 @@ static void encode_row(real *row, size_t count, const struct encoding *encoding)
     }
 }
 
-/* Colour as it stands: not times alpha, and not encoded. */
+/* The points that conversion takes along, on colour that is neither multiplied by alpha nor encoded. */
 static void point_colour(real *row, size_t count, const struct encoding *encoding)
 {
     for (unsigned i = 0; i < encoding->point_count; i++) {
@@ -178,14 +182,14 @@ static void settle_colour(const struct field *field, const struct encoding *enco
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
 }
 
-/* Whether colour is written as it stands. */
+/* Whether colour is written as the field has it. */
 static bool is_settled(const struct encoding *encoding)
 {
     return !encoding->premultiply && !encoding->associated && encoding->transfer == TRANSFER_NONE &&
            encoding->point_count == 0;
 }
 
-/* A block of a channel as it is to be written: where it stands, or settled in scratch. */
+/* A block of a channel as it is to be written: in the field, or settled in scratch. */
 static const real *values_of(const struct field *field, const struct encoding *encoding, size_t plane,
                              unsigned channel, size_t row, struct range block, real *scratch)
 {
@@ -247,9 +251,9 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
 struct transit {
     const struct field *field;
     struct cpu_writing writing;
-    unsigned char *samples;
+    unsigned char *samples; /* of the file, from the first plane on */
     size_t first_plane, row_bytes;
-    struct range counted; /* planes whose strays are looked for */
+    struct range counted; /* planes whose NaNs and infinities are counted on the way in */
     struct counters counters;
 };
 
@@ -263,7 +267,7 @@ static struct transit transit_of(const struct field *field, const struct encodin
                             .row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type)};
 }
 
-static void load_rows(void *context, struct range rows, unsigned member)
+static void load_rows(void *context, size_t first, size_t count, unsigned member)
 {
     struct transit *transit = context;
     const struct encoding *encoding = transit->writing.encoding;
@@ -271,7 +275,7 @@ static void load_rows(void *context, struct range rows, unsigned member)
     struct outcomes outcomes = {0};
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         const unsigned char *samples = transit->samples + i * transit->row_bytes;
         size_t plane = transit->first_plane + i / in_plane;
         load_row(transit->field, encoding, samples, plane, i % in_plane);
@@ -292,14 +296,14 @@ static void load_planes(struct field *field, const struct encoding *encoding, co
     add_counters(outcomes, &transit.counters);
 }
 
-static void store_rows(void *context, struct range rows, unsigned member)
+static void store_rows(void *context, size_t first, size_t count, unsigned member)
 {
     struct transit *transit = context;
     size_t in_plane = transit->field->shape.rows;
     struct outcomes outcomes = {0};
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++)
+    for (size_t i = first; i < first + count; i++)
         store_row(transit->field, &transit->writing, transit->samples + i * transit->row_bytes,
                   transit->first_plane + i / in_plane, i % in_plane, &outcomes);
     add_to_counters(&transit->counters, &outcomes);
@@ -322,7 +326,7 @@ struct measuring {
     struct peaks peaks;
 };
 
-/* Finite values between the infinite ones. */
+/* Widen the extremes by a run of values, of which only finite ones count. */
 static void widen(const real *values, size_t count, real *least, real *greatest)
 {
     real low = *least, high = *greatest;
@@ -354,14 +358,14 @@ static void measure_row(const struct measuring *measuring, size_t plane, size_t 
     }
 }
 
-static void measure_rows(void *context, struct range rows, unsigned member)
+static void measure_rows(void *context, size_t first, size_t count, unsigned member)
 {
     struct measuring *measuring = context;
     size_t in_plane = measuring->field->shape.rows;
     real least = (real)INFINITY, greatest = -(real)INFINITY;
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++)
+    for (size_t i = first; i < first + count; i++)
         measure_row(measuring, measuring->first_plane + i / in_plane, i % in_plane, &least, &greatest);
     if (least <= greatest)
         add_to_peaks(&measuring->peaks, (double)least, (double)greatest);

@@ -1,11 +1,13 @@
-/* The CPU as a device: kernels built for its instruction set, threads, and its stopwatch. */
+/* The CPU as a device: the kernels for its instruction set, and threads.
+ *
+ * cpu_kernels.c is compiled once for each level of x86-64 that the compiler knows (baseline, v3, v4) and each
+ * work type; the fastest level that this processor runs is chosen when a device is opened. */
 #include "cpu_device.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/threads.h"
-#include "cpu_seam.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -16,29 +18,29 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Forecasts assume a machine of today; --bench is for the real one. */
+/* Forecasts assume a usual machine of today; --bench measures the real one. */
 #define ASSUMED_BYTES_PER_SECOND   16e9
-#define ASSUMED_CHANGES_PER_SECOND 0.8e9 /* of a thread, which adds up their squares in f64 */
+#define ASSUMED_CHANGES_PER_SECOND 0.8e9 /* by each thread, which adds up their squares in f64 */
 
-/* Taps that a thread adds up a second, by what stands behind them. */
+/* Taps that a thread adds up in a second, by the kind of op. */
 struct assumed_taps {
-    double star, fused_star; /* the sample and its nearest neighbours; several steps a pass */
-    double picture;          /* several steps, where these go row by row */
-    double box;              /* all neighbours */
-    double other;
-    double pm1, pm2; /* each face once: a single relaxation */
-    double flux;
+    double star, fused_star; /* the sample and its nearest neighbours; with several steps in a pass */
+    double picture;          /* several steps by the engine for pictures */
+    double box;              /* other taps on nearest neighbours */
+    double other;            /* other taps */
+    double pm1, pm2;         /* one relaxation by the engine `faces` */
+    double flux;             /* any other nonlinear heat */
 };
 
 static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 29e9, 6.75e9, 2.5e9, 7.0e9, 12e9, 1.5e9};
 static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e9, 2.7e9, 5.5e9, 0.75e9};
 
-#define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, where no limit says */
+#define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
 
-/* Samples that make a thread worth waking. */
+/* Fewer samples than this are not worth waking another thread for. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
 
-/* Of multiply-adds: so long that waking threads does not show. */
+/* How long multiply-adds are measured: waking the threads takes no visible share of it. */
 #define MULTIPLYING_SECONDS 0.02
 
 /* ---- the builds of the kernels ---- */
@@ -48,8 +50,8 @@ static bool always(void)
     return true;
 }
 
-/* What the levels of x86-64 add and the kernels use; no compiler names the levels themselves in this call
-   everywhere. */
+/* The features of each level of x86-64 that the kernels use; not every compiler knows the levels' own names
+ * here. */
 #ifdef HAVE_CPU_V3
 static bool has_v3(void)
 {
@@ -144,11 +146,6 @@ static bool choose_build(const struct cpu_build **build, struct fault *fault)
 
 /* ---- the device ---- */
 
-unsigned cpu_device_count(void)
-{
-    return 1;
-}
-
 static int threads_of(const struct device_request *request)
 {
     return (int)thread_count(request->threads);
@@ -173,7 +170,8 @@ static size_t affordable_threads(void)
     return (size_t)addresses.rlim_cur / 4 / stack_bytes + 1;
 }
 
-/* Stacks of threads take from the addresses that the data needs. */
+/* The number of threads of a device. Their stacks take addresses that the data needs, too: a wish for too
+   many is refused, and a default is lowered. */
 static bool count_threads(const struct device_request *request, int *threads, struct fault *fault)
 {
     size_t affordable = affordable_threads(), wanted = request->threads;
@@ -221,26 +219,6 @@ bool cpu_device_describe(int index, char *text, size_t size)
     return true;
 }
 
-void cpu_device_warm_up(int index)
-{
-    (void)index;
-}
-
-static bool is_near(struct reach reach)
-{
-    return reach.low >= -1 && reach.high <= 1;
-}
-
-static bool is_star(const struct op *op)
-{
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1)
-            return false;
-    }
-    return true;
-}
-
 static double assumed_taps_per_second(const struct op *op, bool single)
 {
     const struct assumed_taps *assumed = op->work == WORK_F32 ? &assumed_f32 : &assumed_f64;
@@ -251,9 +229,9 @@ static double assumed_taps_per_second(const struct op *op, bool single)
         return assumed->flux;
     if (!single && cpu_tiling_suits_picture(op))
         return assumed->picture;
-    if (op->kind != OP_TAPS || !is_near(op->x) || !is_near(op->row) || !is_near(op->plane))
+    if (op->kind != OP_TAPS || op_radius(op) > 1)
         return assumed->other;
-    if (!is_star(op))
+    if (!op_is_star(op))
         return assumed->box;
     return single ? assumed->star : assumed->fused_star;
 }
@@ -273,12 +251,6 @@ struct forecast cpu_device_predict(const struct device_request *request, const s
 
     (void)shape;
     return forecast;
-}
-
-uint64_t cpu_device_memory(const struct device *device)
-{
-    (void)device;
-    return 0;
 }
 
 void cpu_device_advise_large_pages(void *memory, size_t bytes)
@@ -303,41 +275,22 @@ struct cpu_threads cpu_device_threads(const struct device *device, size_t sample
     return (struct cpu_threads){device->pool, fewer ? (unsigned)worth : (unsigned)device->threads};
 }
 
-bool cpu_device_begin_span(struct device *device, struct fault *fault)
-{
-    (void)fault;
-    device->span = clock_seconds();
-    return true;
-}
-
-bool cpu_device_end_span(struct device *device, double *seconds, struct fault *fault)
-{
-    (void)fault;
-    *seconds += clock_seconds() - device->span;
-    return true;
-}
-
-bool cpu_device_sync(struct device *device, double *seconds, struct fault *fault)
-{
-    (void)device, (void)seconds, (void)fault;
-    return true;
-}
-
+/* Threads that measure how fast they multiply and add. */
 struct multiplying {
     const struct cpu_kernels *kernels;
-    double end;
-    atomic_uint_fast64_t count;
+    double end;                 /* of the measurement, in seconds of the clock */
+    atomic_uint_fast64_t count; /* of multiply-adds, by all threads */
 };
 
-static void multiply_until_end(void *context, struct range turns, unsigned member)
+static void multiply_until_end(void *context, size_t first, size_t count, unsigned member)
 {
     struct multiplying *multiplying = context;
-    uint64_t count = 0;
+    uint64_t done = 0;
 
-    (void)turns, (void)member;
+    (void)first, (void)count, (void)member;
     while (clock_seconds() < multiplying->end)
-        (void)multiplying->kernels->multiply_add(0.5, &count);
-    atomic_fetch_add(&multiplying->count, count);
+        (void)multiplying->kernels->multiply_add(0.5, &done);
+    atomic_fetch_add(&multiplying->count, done);
 }
 
 double cpu_device_multiply_adds(struct device *device, enum work_type work)

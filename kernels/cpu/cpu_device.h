@@ -1,8 +1,8 @@
-/* The CPU as a device: loops chosen for its instruction set, threads, and its stopwatch. */
+/* The CPU as a device: kernels chosen for its instruction set, and threads. And the functions of this backend
+   that are not in cpu_backend.c: kernels/backend.h says what the seam's functions do. */
 #ifndef CPU_DEVICE_H
 #define CPU_DEVICE_H
 
-#include "kernels/backend.h"
 #include "cpu_kernels.h"
 
 /* The kernels built for one instruction set. */
@@ -15,17 +15,36 @@ struct device {
     const struct cpu_build *build;
     struct pool *pool;
     int threads;
-    bool asked;  /* for just so many */
-    double span; /* when it began */
-    struct outcomes outcomes;
-    struct extremes extremes;
+    bool asked;               /* a user asked for just so many threads */
+    double span;              /* when it began, in seconds of the clock */
+    struct outcomes outcomes; /* of all uploads and downloads since they were last told */
+    struct extremes extremes; /* likewise of what was measured */
 };
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);
 
-/* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds
-   a row or two. Nothing is lost where the advice is not taken. */
+/* Ask for large pages, where the system has them, for memory that is swept in strides: a page of the usual
+   size holds a row or two. Nothing is lost where the advice is not taken. */
 void cpu_device_advise_large_pages(void *memory, size_t bytes);
+
+/* cpu_device.c, for the seam. */
+void cpu_device_close(struct device *device);
+bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault);
+bool cpu_device_describe(int index, char *text, size_t size);
+struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
+                                   const struct shape *shape, bool single);
+double cpu_device_multiply_adds(struct device *device, enum work_type work);
+
+/* cpu_routine.c, for the seam: ops by a rung and an engine, settled, prepared and run. */
+extern const struct rung cpu_routine_rungs[];
+void cpu_routine_release(struct device *device, struct routine *routine);
+bool cpu_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct form *form, struct fault *fault);
+bool cpu_routine_prepare(struct device *device, const struct form *form, struct routine **result,
+                         struct fault *fault);
+bool cpu_routine_advance(struct device *device, struct routine *routine, unsigned steps,
+                         const struct field *from, const struct field *kept, struct field *to,
+                         struct range planes, struct fault *fault);
 
 #endif

@@ -10,24 +10,24 @@
  * Traffic per sample: 2 words through memory.
  * Wins when: there is one step to take, so that no sample would be read a second time from a tile. */
 
-/* Samples a line of memory. */
+/* Samples in a line of memory. */
 #define LINE_SAMPLES (ISA_LINE / sizeof(real))
 
 struct direct {
     const struct op *op;
     const struct field *from;
     struct field *to;
-    bool past_caches;
+    bool past_caches; /* by streaming stores */
     unsigned channel;
-    struct span inside;               /* samples of a row whose taps stay in it */
-    bool takes_lines;                 /* its rows are so long that vectors may read beside one */
-    const real *first_row, *last_row; /* of the field: vectors may read beside those between them */
+    struct span inside;               /* samples of a row whose taps do not leave it */
+    bool takes_lines;                 /* rows are so long that a line's vectors end within the rows around */
+    const real *first_row, *last_row; /* of the field: there is memory around the rows between them */
     const real *weights;
-    const real **rows;  /* that the taps read, NULL where the rule has none */
-    const real **bases; /* the same for the samples at hand */
-    ptrdiff_t *offsets; /* to the taps' rows, where no edge is near */
-    real outside;
-    real beyond[BLOCK]; /* what EDGE_CONSTANT puts outside, all along a block */
+    const real **rows;  /* that the taps read; NULL: outside the grid, under EDGE_CONSTANT */
+    const real **bases; /* the values that taps read for the first sample of a block */
+    ptrdiff_t *offsets; /* from a row to the taps' rows, where no edge is near */
+    real outside;       /* the value of EDGE_CONSTANT */
+    real beyond[BLOCK]; /* a block of that value */
 };
 
 /* One sample whose taps may leave the row. */
@@ -44,6 +44,7 @@ static real gather_sum(const struct direct *direct, int64_t x)
     return sum;
 }
 
+/* One sample near an end of the row: held, or the sum of what the edge rule supplies. */
 static real end_sample(const struct direct *direct, const real *old, int64_t x)
 {
     bool held = edge_has(direct->op->edge, EDGE_KEEPS_SAMPLE) &&
@@ -52,7 +53,7 @@ static real end_sample(const struct direct *direct, const real *old, int64_t x)
     return held ? old[x] : gather_sum(direct, x);
 }
 
-/* What stands beside the sums of a part, of whose samples `out` has the first. */
+/* The samples of a part before and after those in `summed`; `out` is where the part's first sample goes. */
 static void sum_ends(const struct direct *direct, struct span part, struct span summed, const real *old,
                      real *out)
 {
@@ -62,7 +63,7 @@ static void sum_ends(const struct direct *direct, struct span part, struct span 
         out[x - part.first] = end_sample(direct, old, x);
 }
 
-/* `count` sums from x on, whole vectors of them. */
+/* `count` sums from x on, in whole vectors. */
 static void sum_vectors(const struct direct *direct, int64_t x, size_t count, real *out)
 {
     const struct op *op = direct->op;
@@ -92,7 +93,8 @@ static void sum_block(const struct direct *direct, struct span x, const real *ol
     sum_ends(direct, x, inside, old, out);
 }
 
-/* The row that the next plane is the first to read; the last one again where there is none. */
+/* The row that the next plane will be the first to read, to be fetched now; the last one again if there is
+ * none. */
 static const real *coming_row(const struct direct *direct, size_t plane, size_t row)
 {
     const struct field *from = direct->from;
@@ -101,7 +103,8 @@ static const real *coming_row(const struct direct *direct, size_t plane, size_t 
     return row_of(from, size_least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
 }
 
-/* Whether the planes around one stand beside it in the order of the grid. */
+/* Whether the ring of slots does not begin anew among the planes that the taps read: offsets are valid then.
+ */
 static bool stands_among(const struct direct *direct, size_t plane)
 {
     const struct op *op = direct->op;
@@ -110,7 +113,7 @@ static bool stands_among(const struct direct *direct, size_t plane)
     return slot_in(direct->from, first) <= slot_in(direct->from, last);
 }
 
-/* Rows that stand among others as their planes do in the grid. */
+/* The taps' rows by offsets, which is fast; and by the edge rule. */
 static void rows_among(struct direct *direct, size_t plane, size_t row)
 {
     const real *old = row_of(direct->from, plane, direct->channel, row);
@@ -135,7 +138,7 @@ static void rows_by_rule(struct direct *direct, size_t plane, size_t row)
     }
 }
 
-/* What the taps read in the planes and rows around one; false where its samples are held. */
+/* Find the rows that the taps read; false if all samples of the row are held. */
 static bool find_rows(struct direct *direct, size_t plane, size_t row)
 {
     const struct op *op = direct->op;
@@ -160,8 +163,8 @@ static void store_block(const struct direct *direct, real *to, const real *from,
         memcpy(to, from, count * sizeof *to);
 }
 
-/* The part of a line of memory that is asked for; what its vectors have read where taps leave the row does
-   not count. */
+/* Write the part of a line of memory that belongs to x. Sums whose taps leave the row have read values that
+   do not count, and are computed again. */
 static void put_end(const struct direct *direct, struct span line, struct span x, const real *old,
                     const vector *sums, real *to)
 {
@@ -173,13 +176,15 @@ static void put_end(const struct direct *direct, struct span line, struct span x
     store_block(direct, to + part.first, asked, (size_t)(part.end - part.first));
 }
 
-/* A row under way: what the taps read for its first sample, the row that comes, the one that is written. */
+/* A row under way, from its first sample: the taps' rows, the row that is fetched, the row that is written.
+ */
 struct streaming {
     vector weights[MOST_FIXED_TAPS];
     const real *rows[MOST_FIXED_TAPS], *coming;
     real *to;
 };
 
+/* The sums of a line of memory, in registers, while a line of the coming row is fetched. */
 ISA_INLINE void sum_line(size_t taps, const struct streaming *row, int64_t first, vector *sums)
 {
     isa_fetch(row->coming + first);
@@ -193,8 +198,8 @@ ISA_INLINE void sum_line(size_t taps, const struct streaming *row, int64_t first
     }
 }
 
-/* A line that goes as it is; past the caches from registers, so that the row that comes is fetched and the
-   one that is done leaves while others are being added up. */
+/* A line that is written whole, past the caches straight from registers: lines are fetched, summed and
+   written at the same time. */
 ISA_INLINE void whole_line(size_t taps, bool past_caches, const struct streaming *row, int64_t first)
 {
     vector sums[LINE_SAMPLES / LANES];
@@ -209,7 +214,7 @@ ISA_INLINE void whole_line(size_t taps, bool past_caches, const struct streaming
     }
 }
 
-/* A part of a row, line of memory by line. */
+/* A part of a row, line of memory by line of memory of the row that is written. */
 ISA_INLINE void lines_fixed(size_t taps, bool past_caches, const struct direct *direct, struct span x,
                             const real *old, const real *coming, real *to)
 {
@@ -246,15 +251,7 @@ static void sum_lines(const struct direct *direct, struct span x, const real *ol
         else                                                                                                 \
             lines_fixed(taps, false, direct, x, old, coming, to);                                            \
         break;
-        FIXED(1)
-        FIXED(2)
-        FIXED(3)
-        FIXED(4)
-        FIXED(5)
-        FIXED(6)
-        FIXED(7)
-        FIXED(8)
-        FIXED(9)
+        FOR_FIXED_TAPS(FIXED)
 #undef FIXED
     default:
         break;
@@ -304,6 +301,7 @@ static void direct_row(struct direct *direct, size_t plane, size_t row, struct s
         sum_blocks(direct, x, old, coming, to);
 }
 
+/* All that is the same for all rows of a part. */
 static void know_field(struct direct *direct)
 {
     const struct op *op = direct->op;
@@ -311,7 +309,8 @@ static void know_field(struct direct *direct)
     const struct shape *shape = &from->shape;
     int64_t nx = (int64_t)shape->nx, line = (int64_t)LINE_SAMPLES;
 
-    direct->inside = clipped((struct span){-(int64_t)op->x.low, nx - (int64_t)op->x.high}, nx);
+    direct->inside =
+        common_span((struct span){-(int64_t)op->x.low, nx - (int64_t)op->x.high}, (struct span){0, nx});
     direct->takes_lines = op->tap_count > 0 && nx >= 2 * line && -op->x.low <= line && op->x.high <= line;
     direct->first_row = from->samples;
     direct->last_row = direct->first_row + (from->planes.count - 1) * from->pitch +
@@ -321,40 +320,26 @@ static void know_field(struct direct *direct)
         direct->beyond[i] = direct->outside;
 }
 
-static void direct_tile(struct direct *direct, const struct cpu_tiling *tiling, char *arena,
-                        const struct axis *axes)
-{
-    const struct op *op = direct->op;
-    ptrdiff_t nx = (ptrdiff_t)axes[0].extent, pitch = (ptrdiff_t)direct->from->pitch;
-
-    direct->weights = put_weights(op, arena + tiling->layout.weights);
-    direct->rows = (const real **)(arena + tiling->layout.bases);
-    direct->bases = direct->rows + op->tap_count;
-    direct->offsets = (ptrdiff_t *)(direct->bases + op->tap_count);
-    know_field(direct);
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        direct->offsets[k] = tap->dplane * pitch + tap->drow * nx;
-    }
-    for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
-        for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
-            direct_row(direct, (size_t)plane, (size_t)row, axes[0].own);
-    }
-}
-
 static void direct_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                         char *arena)
 {
-    struct direct direct = {.op = sweep->op,
+    const struct op *op = sweep->op;
+    ptrdiff_t nx = (ptrdiff_t)axes[0].extent, pitch = (ptrdiff_t)sweep->from->pitch;
+    struct direct direct = {.op = op,
                             .from = sweep->from,
                             .to = sweep->to,
                             .past_caches = sweep->past_caches,
                             .channel = (unsigned)channels.first};
 
-    direct_tile(&direct, sweep->tiling, arena, axes);
-}
-
-static void run_direct(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, direct_part);
+    direct.weights = put_weights(op, arena + sweep->tiling->layout.weights);
+    direct.rows = (const real **)(arena + sweep->tiling->layout.bases);
+    direct.bases = direct.rows + op->tap_count;
+    direct.offsets = (ptrdiff_t *)(direct.bases + op->tap_count);
+    know_field(&direct);
+    for (size_t k = 0; k < op->tap_count; k++)
+        direct.offsets[k] = op->taps[k].dplane * pitch + op->taps[k].drow * nx;
+    for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
+        for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
+            direct_row(&direct, (size_t)plane, (size_t)row, axes[0].own);
+    }
 }

@@ -1,14 +1,11 @@
-/* What is computed in double whatever the work type, built once for each instruction set. */
+/* Loops that compute in double whatever the work type is, built once for each instruction set. */
 #include "cpu_doubles.h"
-
-#include "cpu_field.h"
-#include "cpu_real.h"
 
 #include <string.h>
 
 #include "cpu_samples.inl"
 
-/* Sums of one leaf. NaNs, and what fills the leaf up, count as zeros. */
+/* Add the sums of one leaf. NaNs, and the padding of a short leaf, count as zeros. */
 static void add_leaf_sums(const double *values, size_t count, struct tally *tally)
 {
     double sum[ARITH_LEAF], squares[ARITH_LEAF], energy[ARITH_LEAF];
@@ -70,7 +67,7 @@ struct tallying {
     struct tally *tallies; /* one a row */
 };
 
-static void tally_some(void *context, struct range rows, unsigned member)
+static void tally_some(void *context, size_t first, size_t count, unsigned member)
 {
     const struct tallying *tallying = context;
     const struct shape *shape = tallying->shape;
@@ -78,7 +75,7 @@ static void tally_some(void *context, struct range rows, unsigned member)
     size_t sample = sample_size(tallying->encoding->type), row_bytes = shape->nx * channels * sample;
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         struct place place = place_of(i, channels, shape->rows);
         tally_row(tallying->encoding,
                   tallying->samples + (place.plane * shape->rows + place.row) * row_bytes +
@@ -95,7 +92,7 @@ void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape 
     cpu_threads_share_evenly(threads, planes * encoding->channels * shape->rows, tally_some, &tallying);
 }
 
-/* What is cut off is counted before it is: no store does that to floats. */
+/* Values are counted and clamped here, before they are stored: storing clamps no floats. */
 void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values, size_t count,
                                unsigned char *samples, struct outcomes *outcomes)
 {

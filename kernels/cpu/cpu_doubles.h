@@ -1,17 +1,17 @@
-/* What is computed in double whatever the work type: the tallies of a file's rows, and samples that are put
-   into a range. For the kernels of one instruction set (CPU_ISA). */
+/* Loops that compute in double whatever the work type is: the tallies of a file's rows, and samples that are
+   put into a range. Both work types' kernels of one instruction set (CPU_ISA) share them. */
 #ifndef CPU_DOUBLES_H
 #define CPU_DOUBLES_H
 
-#include "kernels/backend.h"
-#include "cpu_real.h"
-#include "cpu_threads.h"
+#include "cpu_field.h"
+#include "cpu_vector.h"
 
 /* How samples are written. */
 struct cpu_writing {
     const struct encoding *encoding;
     struct stretch stretch;
-    struct sample_limits limits, stretched; /* of values of the work type, and of what is stretched */
+    struct sample_limits limits;    /* values of the work type beyond them are cut off */
+    struct sample_limits stretched; /* likewise of values that are stretched */
 };
 
 /* Stretch and write values, which are overwritten, and count what becomes of them. */

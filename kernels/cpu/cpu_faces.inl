@@ -16,20 +16,23 @@
 /* Rows of a plane of a level, from their first samples on, and the planes around it. */
 struct faces {
     const struct op *op;
-    size_t channels, layer; /* under one conductivity; samples from one to the next */
-    size_t pitch;
+    size_t channels; /* under one conductivity */
+    size_t layer;    /* samples from one channel to the next */
+    size_t pitch;    /* and from one row to the next */
     const real *below, *u, *above;
-    real *products; /* of the faces to the plane below */
+    real *products; /* of the faces to the plane below; afterwards, of those to the plane above */
     bool carried;   /* the plane below has left them */
     real *out;
 };
 
-/* Conductivities of a block of a row: x[i] between the samples i - 1 and i. */
+/* Conductivities of the faces of a block of a row. */
 struct conductivities {
-    real x[FACES_BLOCK + LANES], rows[2][FACES_BLOCK], above[FACES_BLOCK];
+    real x[FACES_BLOCK + LANES]; /* x[i] between the samples i - 1 and i */
+    real rows[2][FACES_BLOCK];   /* to the row before and to the row behind, which take turns */
+    real above[FACES_BLOCK];     /* to the plane above */
 };
 
-/* Between the samples from u on and those from v on. */
+/* The conductivities between the samples from u on and those from v on. */
 static void find_conductivities(const struct faces *faces, double weight, const real *u, const real *v,
                                 size_t count, real *restrict found)
 {
@@ -49,8 +52,8 @@ static void find_conductivities(const struct faces *faces, double weight, const 
     }
 }
 
-/* What flows to a block of a row from all its neighbours, in the order of the contract. Each difference is
-   computed from the sample's own side, since the contract knows zeros of both signs. */
+/* Add up what flows to a block of a row from all its neighbours, in the order of the contract. Each
+   difference is computed from the sample's own side: negating the neighbour's would turn a zero's sign. */
 ISA_INLINE void add_flows(bool has_rows, const real *u, const real *above, size_t pitch, const real *x,
                           const real *before, const real *behind, const real *ahead, size_t count,
                           real *restrict products, real *restrict out)
@@ -69,7 +72,7 @@ ISA_INLINE void add_flows(bool has_rows, const real *u, const real *above, size_
     }
 }
 
-/* The products that no plane below has left. */
+/* Compute the products that no plane below has left. */
 static void begin_products(const struct faces *faces, double weight, size_t shift, size_t count)
 {
     real found[FACES_BLOCK];
@@ -82,7 +85,8 @@ static void begin_products(const struct faces *faces, double weight, size_t shif
     }
 }
 
-/* Relax a block of the rows once; `count` is a multiple of LANES. */
+/* Relax a block of the rows once, row after row, since each leaves its conductivities to the next; `count` is
+   a multiple of LANES. */
 static void relax_faces(const struct faces *faces, size_t shift, size_t rows, size_t count,
                         struct write_behind *behind)
 {

@@ -1,21 +1,24 @@
-/* Fields in the memory of the process: where their planes and rows stand. */
+/* Fields in the memory of the process, and the threads that share loops over their samples. */
 #ifndef CPU_FIELD_H
 #define CPU_FIELD_H
 
 #include "base/size.h"
+#include "base/threads.h"
 #include "kernels/backend.h"
 
-/* Planes in memory: plane, channel, row, x, without gaps but those between planes. Behind the last slot they
-   go on at the first one, so that a field slides without moving them. */
+/* Planes in the memory of the process, each in a slot: channels, in these rows, in these samples, without
+   gaps. The slots are a ring: planes go on in the first slot after the last one, so that a field slides along
+   the grid without moving a sample. */
 struct field {
-    struct shape shape;
+    struct shape shape; /* of the whole grid */
     enum work_type work;
-    struct range planes;
-    size_t start; /* slot of the first of them */
-    size_t pitch; /* samples from one slot to the next */
-    void *samples;
+    struct range planes; /* that it holds */
+    size_t start;        /* slot of the first of them */
+    size_t pitch;        /* samples from one slot to the next, a gap included */
+    void *samples;       /* of the work type, slot by slot */
 };
 
+/* Samples in a number of planes. */
 static inline size_t samples_of(const struct shape *shape, size_t planes)
 {
     return planes * shape->rows * shape->channels * shape->nx;
@@ -29,7 +32,8 @@ static inline size_t slot_in(const struct field *field, size_t plane)
     return slot < field->planes.count ? slot : slot - field->planes.count;
 }
 
-/* A row of a field or of a file: channels, or groups of them, follow one another in a plane. */
+/* A row of a field or of a file. Loops over rows count through planes, in these channels or groups of
+   channels, and in these rows. */
 struct place {
     size_t plane, row;
     unsigned channel;
@@ -38,6 +42,31 @@ struct place {
 static inline struct place place_of(size_t index, size_t channels, size_t rows)
 {
     return (struct place){index / rows / channels, index % rows, (unsigned)(index / rows % channels)};
+}
+
+/* ---- threads that share a loop over samples ---- */
+
+/* Some or all of a device's threads; the caller is always among them. */
+struct cpu_threads {
+    struct pool *pool; /* may be NULL for one member */
+    unsigned members;
+};
+
+/* Do all turns of a loop, `together` at a time: who is free takes the next ones. */
+static inline void cpu_threads_share(const struct cpu_threads *threads, size_t turns, size_t together,
+                                     pool_work *work, void *context)
+{
+    pool_share(threads->pool, threads->members, turns, together, work, context);
+}
+
+/* The same for many turns that are alike: four shares for each member, so that others take what is left to
+   one that is held up. */
+static inline void cpu_threads_share_evenly(const struct cpu_threads *threads, size_t turns, pool_work *work,
+                                            void *context)
+{
+    size_t shares = (size_t)threads->members * 4;
+
+    cpu_threads_share(threads, turns, turns / shares + 1, work, context);
 }
 
 #endif

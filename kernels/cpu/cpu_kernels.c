@@ -1,9 +1,9 @@
-/* The loops of the CPU backend, built once for each instruction set (CPU_ISA) and work type (CPU_WORK). */
+/* The loops of the CPU backend, in one unit that is compiled once for each instruction set (CPU_ISA) and work
+   type (CPU_WORK). cpu_device.c chooses among these units at run time. */
 #include "cpu_kernels.h"
 
 #include "cpu_doubles.h"
-#include "cpu_field.h"
-#include "cpu_real.h"
+#include "cpu_vector.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 /* Samples of a row that are computed together: their chains stay in the first-level cache. */
 #define BLOCK 1024
 
-#include "cpu_write_behind.inl"
-#include "cpu_field.inl"
 #include "cpu_rows.inl"
 #include "cpu_samples.inl"
 #include "cpu_convert.inl"
@@ -21,10 +19,25 @@
 #include "cpu_chain.inl"
 #include "cpu_direct.inl"
 #include "cpu_line.inl"
-#include "cpu_nearest.inl"
 #include "cpu_picture.inl"
 #include "cpu_faces.inl"
 #include "cpu_tiles.inl"
+
+/* A pass by the engine of its tiling. */
+static void run_sweep(struct cpu_sweep *sweep)
+{
+    static sweep_part *const parts[CPU_ENGINES] = {
+        [CPU_ENGINE_PICTURE] = picture_part, [CPU_ENGINE_LINE] = line_part, [CPU_ENGINE_DIRECT] = direct_part,
+        [CPU_ENGINE_STAR] = tiles_part,      [CPU_ENGINE_BOX] = tiles_part, [CPU_ENGINE_FACES] = tiles_part,
+        [CPU_ENGINE_TILES] = tiles_part,
+    };
+
+    if (sweep->tiling->engine == CPU_ENGINE_NAIVE)
+        run_naive(sweep);
+    else
+        run_parts(sweep, parts[sweep->tiling->engine]);
+    keep_channels(sweep);
+}
 
 /* Chains that do not wait for one another, as many as any instruction set's registers hold beside the
    factors: enough for two units that take up to six cycles. */
@@ -62,12 +75,7 @@ const struct cpu_kernels FN(cpu_kernels) = {
     .load = load_planes,
     .store = store_planes,
     .measure = measure_planes,
-    .run =
-        {
-#define CPU_ENGINE(name) [CPU_ENGINE_##name] = run_##name,
-#include "cpu_engines.def"
-#undef CPU_ENGINE
-        },
+    .run = run_sweep,
     .change_rows = change_planes,
     .tally_rows = OF_ISA(cpu_tally_rows),
     .multiply_add = multiply_add,

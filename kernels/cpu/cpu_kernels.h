@@ -1,32 +1,29 @@
 /* The loops of the CPU backend, one set of them for each instruction set and work type that they are built
- * for. */
+   for. */
 #ifndef CPU_KERNELS_H
 #define CPU_KERNELS_H
 
-#include "kernels/backend.h"
 #include "cpu_field.h"
-#include "cpu_threads.h"
 #include "cpu_tiling.h"
 
-/* A pass over a field. */
+/* A pass over a field. It takes as many steps as its tiling says. */
 struct cpu_sweep {
     const struct op *op;
-    const struct cpu_tiling *tiling; /* whose steps it takes */
+    const struct cpu_tiling *tiling;
     const struct field *from;
-    const struct field *kept; /* the stage's input for OP_UNSHARP, which is naive's alone */
+    const struct field *kept; /* the stage's input, for OP_UNSHARP, which only naive runs */
     struct field *to;
     struct range planes; /* of `to` */
-    char *arenas;        /* one a thread, side by side */
-    size_t arena_bytes;
+    char *arenas;        /* one for each thread, one after another */
+    size_t arena_bytes;  /* of each */
     struct cpu_threads threads;
-    bool past_caches; /* what is written is too large to be found in them */
+    bool past_caches; /* the output is larger than the caches, so that nobody would find it there */
 };
-
-typedef void cpu_run(const struct cpu_sweep *sweep);
 
 /* All take planes inside the field; none can fail. */
 struct cpu_kernels {
-    /* Both add what becomes of the samples; strays are those of the counted planes. */
+    /* Planes of a file into a field, and back. Both add up what becomes of the samples; load looks for NaNs
+       and infinities among the counted planes only. */
     void (*load)(struct field *field, const struct encoding *encoding, const void *samples,
                  struct range planes, struct range counted, const struct cpu_threads *threads,
                  struct outcomes *outcomes);
@@ -36,7 +33,8 @@ struct cpu_kernels {
     void (*measure)(const struct field *field, const struct encoding *encoding, struct range planes,
                     const struct cpu_threads *threads, struct extremes *extremes);
 
-    cpu_run *run[CPU_ENGINES];
+    /* A pass by the engine of its tiling. */
+    void (*run)(struct cpu_sweep *sweep);
 
     /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
      * range. */

@@ -10,7 +10,7 @@
  * Traffic per sample: 2 words through memory.
  * Wins when: the chain is long and there is one step to take. */
 
-/* Rows of sums that are open at once, and vectors of each; of a single row, OPEN_SUMS. */
+/* Vectors of each of LINE_ROWS rows whose sums are open at once; a single row has OPEN_SUMS. */
 #define LINE_VECTORS (OPEN_SUMS / LINE_ROWS)
 
 struct line {
@@ -20,22 +20,22 @@ struct line {
     bool past_caches;
     unsigned channel;
     struct reach reach; /* along the axis */
-    size_t taps;
-    const real *weights; /* of the taps, which are neighbours */
-    bool crosses_planes; /* which the axis is, if not the rows or the samples of one */
+    size_t taps;        /* neighbours along the axis, without a gap */
+    const real *weights;
+    bool crosses_planes; /* the axis is that of the planes */
     const real **rows;   /* that a group of sums reads, in the order of the axis */
-    real *scratch;       /* a row between its ends, or one of what is outside */
-    real outside;
+    real *scratch;       /* a row and what the edge rule puts at its ends, or a row of `outside` */
+    real outside;        /* the value of EDGE_CONSTANT */
 };
 
-/* Rows next to one another along the axis, on their way to where they are written. */
+/* Rows next to one another along the axis that are computed together. */
 struct group {
     size_t rows, samples;
     real *out[LINE_ROWS];
     bool past_caches;
 };
 
-/* The q-th row that is read goes into the open sums from `first` on, the last of which it may begin. */
+/* Add the q-th row that is read to the open sums from `first` on; it begins the last of them, or none. */
 ISA_INLINE void add_row(const struct line *line, size_t q, size_t x, size_t vectors, size_t first, size_t end,
                         bool begins, vector open[LINE_ROWS][OPEN_SUMS])
 {
@@ -52,7 +52,8 @@ ISA_INLINE void add_row(const struct line *line, size_t q, size_t x, size_t vect
     }
 }
 
-/* So many rows of sums, of which there are no more than taps, and vectors of each. */
+/* Vectors of sums of a number of rows, at most as many as there are taps. First each row that is read begins
+   another sum, then all sums are open, and at last one sum after another ends. */
 ISA_INLINE void line_vectors(const struct line *line, const struct group *group, size_t x, size_t rows,
                              size_t vectors)
 {
@@ -79,7 +80,7 @@ ISA_INLINE void line_vectors(const struct line *line, const struct group *group,
     }
 }
 
-/* One sample of each row, where there are fewer than a vector has. */
+/* One sample of each row, in rows that are shorter than a vector. */
 static void line_sample(const struct line *line, const struct group *group, size_t x)
 {
     for (size_t i = 0; i < group->rows; i++) {
@@ -106,6 +107,7 @@ ISA_INLINE void line_group(const struct line *line, struct group *group, size_t 
         line_sample(line, group, x);
 }
 
+/* By the loop for the group's number of rows. Streaming stores need rows that begin where vectors may. */
 static void sum_group(const struct line *line, struct group *group)
 {
     group->past_caches = line->past_caches;
@@ -117,7 +119,7 @@ static void sum_group(const struct line *line, struct group *group)
         line_group(line, group, 1, OPEN_SUMS);
 }
 
-/* A part of a row, all along which the taps read beside it. */
+/* A sample of the channel in a field. */
 static real *line_at(const struct line *line, const struct field *field, int64_t plane, int64_t row,
                      int64_t x)
 {
@@ -144,6 +146,7 @@ static struct span computed(const struct line *line, int64_t extent, struct span
 
 /* ---- along the rows ---- */
 
+/* Samples outside the grid, by the edge rule. */
 static void copy_ends(const struct line *line, const real *row, struct span x, real *to)
 {
     for (; x.first < x.end; x.first++) {
@@ -152,10 +155,10 @@ static void copy_ends(const struct line *line, const real *row, struct span x, r
     }
 }
 
-/* Samples of a row that the sums of others read, into scratch. */
+/* Copy the samples of a row that a run of sums reads into scratch. */
 static void copy_row(const struct line *line, const real *row, struct span read)
 {
-    struct span inside = clipped(read, (int64_t)line->from->shape.nx);
+    struct span inside = common_span(read, (struct span){0, (int64_t)line->from->shape.nx});
 
     copy_ends(line, row, (struct span){read.first, inside.first}, line->scratch);
     memcpy(line->scratch + (inside.first - read.first), row + inside.first,
@@ -163,6 +166,7 @@ static void copy_row(const struct line *line, const real *row, struct span read)
     copy_ends(line, row, (struct span){inside.end, read.end}, line->scratch + (inside.end - read.first));
 }
 
+/* Taps along x: the tap k reads scratch from k on. */
 static void line_in_row(const struct line *line, int64_t plane, int64_t row, struct span x)
 {
     struct span own = computed(line, (int64_t)line->from->shape.nx, x);
@@ -180,15 +184,9 @@ static void line_in_row(const struct line *line, int64_t plane, int64_t row, str
     sum_group(line, &group);
 }
 
-static void lines_in_rows(const struct line *line, int64_t plane, struct span rows, struct span x)
-{
-    for (int64_t row = rows.first; row < rows.end; row++)
-        line_in_row(line, plane, row, x);
-}
-
 /* ---- across the rows or the planes ---- */
 
-/* The row at an index of the axis, and another of the other one. */
+/* The row at an index of the axis that is crossed; `other` is the index of planes or rows that is not. */
 static real *row_across(const struct line *line, const struct field *field, int64_t index, int64_t other,
                         int64_t x)
 {
@@ -196,6 +194,7 @@ static real *row_across(const struct line *line, const struct field *field, int6
                                 : line_at(line, field, other, index, x);
 }
 
+/* Rows that follow one another along the axis, as a group. */
 static void group_across(const struct line *line, int64_t first, size_t rows, int64_t other, struct span x)
 {
     const struct shape *shape = &line->from->shape;
@@ -239,7 +238,7 @@ static void lines_across(const struct line *line, const struct axis *along, stru
 
 /* ---- a part of the field ---- */
 
-/* No slots: what is before the weights is room for two rows. */
+/* No slots: what is before the weights in an arena is room for two rows. */
 static void lay_out_line(struct line *line, const struct cpu_tiling *tiling, char *arena)
 {
     const struct op *op = line->op;
@@ -252,41 +251,32 @@ static void lay_out_line(struct line *line, const struct cpu_tiling *tiling, cha
         line->scratch[i] = line->outside;
 }
 
-static void line_tile(struct line *line, const struct cpu_tiling *tiling, char *arena,
-                      const struct axis *axes)
-{
-    const struct op *op = line->op;
-    struct span planes = axes[2].own, rows = axes[1].own;
-
-    line->taps = op->tap_count;
-    line->crosses_planes = op->plane.low != op->plane.high;
-    line->reach = line->crosses_planes ? op->plane : op->row.low != op->row.high ? op->row : op->x;
-    lay_out_line(line, tiling, arena);
-    if (line->crosses_planes) {
-        lines_across(line, &axes[2], rows, axes[0].own);
-        return;
-    }
-    for (int64_t plane = planes.first; plane < planes.end; plane++) {
-        if (op->row.low != op->row.high)
-            lines_across(line, &axes[1], (struct span){plane, plane + 1}, axes[0].own);
-        else
-            lines_in_rows(line, plane, rows, axes[0].own);
-    }
-}
-
 static void line_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                       char *arena)
 {
-    struct line line = {.op = sweep->op,
+    const struct op *op = sweep->op;
+    bool crosses_planes = op->plane.low != op->plane.high, crosses_rows = op->row.low != op->row.high;
+    struct span planes = axes[2].own, rows = axes[1].own, x = axes[0].own;
+    struct line line = {.op = op,
                         .from = sweep->from,
                         .to = sweep->to,
                         .past_caches = sweep->past_caches,
-                        .channel = (unsigned)channels.first};
+                        .channel = (unsigned)channels.first,
+                        .reach = crosses_planes ? op->plane
+                                 : crosses_rows ? op->row
+                                                : op->x,
+                        .taps = op->tap_count,
+                        .crosses_planes = crosses_planes};
 
-    line_tile(&line, sweep->tiling, arena, axes);
-}
-
-static void run_line(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, line_part);
+    lay_out_line(&line, sweep->tiling, arena);
+    if (crosses_planes) {
+        lines_across(&line, &axes[2], rows, x);
+        return;
+    }
+    for (int64_t plane = planes.first; plane < planes.end; plane++) {
+        if (crosses_rows)
+            lines_across(&line, &axes[1], (struct span){plane, plane + 1}, x);
+        for (int64_t row = rows.first; row < rows.end && !crosses_rows; row++)
+            line_in_row(&line, plane, row, x);
+    }
 }

@@ -56,7 +56,7 @@ static void advance_taps(const struct op *op, const struct field *from, const st
     }
 }
 
-/* The block in another channel of the same pixels. */
+/* The block's samples in a channel. */
 static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
 {
     return row_of(from, site->plane, channel, site->row) + site->begin;
@@ -128,17 +128,16 @@ static void advance_gradient(const struct op *op, const struct field *from, cons
 static void advance_unsharp(const struct op *op, const struct field *from, const struct field *kept,
                             const struct site *site, real *out)
 {
-    unsharp_row((real)op->amount, row_of(kept, site->plane, site->channel, site->row) + site->begin,
-                row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    unsharp_row((real)op->amount, in_channel(kept, site, site->channel),
+                in_channel(from, site, site->channel), site->count, out);
 }
 
 static void advance_point(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    point_row(&op->point, row_of(from, site->plane, site->channel, site->row) + site->begin, site->count,
-              out);
+    point_row(&op->point, in_channel(from, site, site->channel), site->count, out);
 }
 
-/* Alpha stands behind the colours, and behind it colour as it is without. */
+/* Channels are first colours times alpha, then alpha, then colours as they are. */
 static void advance_cover(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     unsigned channel = site->channel, colours = op->colours;
@@ -162,10 +161,10 @@ static bool reaches_outside(struct reach reach, size_t index, size_t extent)
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;
 }
 
-/* EDGE_HOLD: give samples of the block with a tap outside their old values back. */
+/* EDGE_HOLD: give samples that have a tap outside the grid their old values back. */
 static void hold(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    const real *old = row_of(from, site->plane, site->channel, site->row) + site->begin;
+    const real *old = in_channel(from, site, site->channel);
     bool whole = reaches_outside(op->plane, site->plane, from->shape.planes) ||
                  reaches_outside(op->row, site->row, from->shape.rows);
 
@@ -222,66 +221,54 @@ static void advance_group(const struct op *op, const struct field *from, const s
         hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
 }
 
-/* An operation on planes of a field. */
-struct advancing {
-    const struct op *op;
-    const struct field *from, *kept;
-    struct field *to;
-    size_t first_plane;
-};
-
-static void advance_rows(void *context, struct range rows, unsigned member)
+/* Rows of all channels, block by block. */
+static void advance_rows(void *context, size_t first, size_t count, unsigned member)
 {
-    const struct advancing *advancing = context;
-    const struct op *op = advancing->op;
-    const struct shape *shape = &advancing->to->shape;
+    const struct cpu_sweep *sweep = context;
+    const struct op *op = sweep->op;
+    const struct shape *shape = &sweep->to->shape;
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         struct place place = place_of(i, op_group_count(op), shape->rows);
         struct range group = op_group(op, place.channel);
-        size_t plane = advancing->first_plane + place.plane;
+        size_t plane = sweep->planes.first + place.plane;
         for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
             struct site site = {plane, place.row, (unsigned)group.first, begin,
                                 size_least(BLOCK, shape->nx - begin)};
-            advance_group(op, advancing->from, advancing->kept, advancing->to, site, group.count);
+            advance_group(op, sweep->from, sweep->kept, sweep->to, site, group.count);
         }
     }
 }
 
-/* Channels that an op leaves alone. */
-static void keep_rows(void *context, struct range rows, unsigned member)
+static void run_naive(struct cpu_sweep *sweep)
 {
-    const struct advancing *advancing = context;
-    const struct shape *shape = &advancing->to->shape;
-    unsigned first = advancing->op->channels;
+    cpu_threads_share_evenly(&sweep->threads,
+                             sweep->planes.count * op_group_count(sweep->op) * sweep->to->shape.rows,
+                             advance_rows, sweep);
+}
+
+/* Channels that the op leaves as they are. */
+static void keep_rows(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct cpu_sweep *sweep = context;
+    const struct shape *shape = &sweep->to->shape;
+    unsigned first_kept = sweep->op->channels;
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
-        struct place place = place_of(i, shape->channels - first, shape->rows);
-        size_t plane = advancing->first_plane + place.plane;
-        unsigned channel = first + place.channel;
-        memcpy(row_of(advancing->to, plane, channel, place.row),
-               row_of(advancing->from, plane, channel, place.row), shape->nx * sizeof(real));
+    for (size_t i = first; i < first + count; i++) {
+        struct place place = place_of(i, shape->channels - first_kept, shape->rows);
+        size_t plane = sweep->planes.first + place.plane;
+        unsigned channel = first_kept + place.channel;
+        memcpy(row_of(sweep->to, plane, channel, place.row), row_of(sweep->from, plane, channel, place.row),
+               shape->nx * sizeof(real));
     }
 }
 
-static void keep_channels(const struct op *op, const struct field *from, struct field *to,
-                          struct range planes, const struct cpu_threads *threads)
+static void keep_channels(struct cpu_sweep *sweep)
 {
-    struct advancing advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
-    size_t kept = to->shape.channels - op->channels;
+    size_t kept = sweep->to->shape.channels - sweep->op->channels;
 
-    cpu_threads_share_evenly(threads, planes.count * kept * to->shape.rows, keep_rows, &advancing);
-}
-
-static void run_naive(const struct cpu_sweep *sweep)
-{
-    const struct op *op = sweep->op;
-    struct advancing advancing = {op, sweep->from, sweep->kept, sweep->to, sweep->planes.first};
-
-    cpu_threads_share_evenly(&sweep->threads,
-                             sweep->planes.count * op_group_count(op) * sweep->to->shape.rows, advance_rows,
-                             &advancing);
-    keep_channels(op, sweep->from, sweep->to, sweep->planes, &sweep->threads);
+    cpu_threads_share_evenly(&sweep->threads, sweep->planes.count * kept * sweep->to->shape.rows, keep_rows,
+                             sweep);
 }

@@ -21,27 +21,28 @@ struct picture {
     struct field *to;
     struct write_behind behind;
     unsigned channel;
-    size_t place; /* of its rows in the planes */
+    size_t place; /* the row of each plane that is the picture's row */
     struct axis x, row;
     int64_t origin; /* the column where slots begin */
 
-    real **free_slots;
+    real **free_slots; /* a stack */
     size_t free_count;
-    real **levels; /* slots of rows: a ring a level */
-    real *leaving; /* slots, side by side, of rows on their way to the field */
-    real *beyond;  /* a row outside the grid, as EDGE_CONSTANT has it */
+    real **levels; /* slots of rows: for each level a ring of PICTURE_RING */
+    real *leaving; /* slots, one after another, of finished rows that write-behind still reads */
+    real *beyond;  /* a row outside the grid, under EDGE_CONSTANT */
     const real *weights;
 };
 
 /* ---- sums ---- */
 
-/* Rows that are computed at once: the sums go from `first` to `end` in slots. */
+/* Rows that are computed at once, from sample `first` to `end` of slots. */
 struct lines {
     const real *in[PICTURE_ROWS + 2]; /* one more on either side */
     real *out[PICTURE_ROWS];
     size_t count, first, end;
 };
 
+/* Rows are read once: each is the row before, the own row and the row behind of three sums. */
 ISA_INLINE void star_lines(size_t rows, const real *weights, const struct lines *lines)
 {
     vector splat[PICTURE_STAR];
@@ -141,7 +142,8 @@ static real *take_line(struct picture *picture, unsigned level, int64_t row)
     return *line_of(picture, level, row) = picture->free_slots[--picture->free_count];
 }
 
-/* The slot that a tap reads for a row of a level. What a held sample reads outside does not count. */
+/* The slot that a tap reads for a row of a level. Under EDGE_HOLD, values outside do not count: any slot will
+ * do. */
 static const real *line_read(const struct picture *picture, unsigned level, int64_t row)
 {
     if (!picture->row.wraps)
@@ -149,7 +151,8 @@ static const real *line_read(const struct picture *picture, unsigned level, int6
     return row < 0 && !picture->row.wraps ? picture->beyond : *line_of(picture, level, row);
 }
 
-/* Rows of a level that the rows from `row` on of level 0 lead to. */
+/* Rows of a level that can be computed when PICTURE_ROWS rows of level 0 from `row` on are there: a level
+   lags a row behind the one below. */
 static struct span lines_due(const struct picture *picture, unsigned level, int64_t row)
 {
     struct span due = {row - level, row - level + PICTURE_ROWS};
@@ -157,7 +160,7 @@ static struct span lines_due(const struct picture *picture, unsigned level, int6
     return common_span(level_span(&picture->row, picture->tiling->steps - level), due);
 }
 
-/* When a level has rows, all but the last two that they read are done with. */
+/* When a level has rows, all rows that they read are free but the last two. */
 static void let_lines_go(struct picture *picture, unsigned level, struct span rows)
 {
     struct span below = level_span(&picture->row, picture->tiling->steps - level + 1);
@@ -181,7 +184,7 @@ static void fill_sample(const struct picture *picture, real *slot, int64_t x)
     *sample_at(picture, slot, x) = inside < 0 ? *picture->beyond : *sample_at(picture, slot, inside);
 }
 
-/* What the next level reads beside a row. */
+/* Fill the one sample at either end of a row that the next level reads outside the grid. */
 static void fill_ends(const struct picture *picture, unsigned level, real *slot)
 {
     unsigned left = picture->tiling->steps - level;
@@ -239,7 +242,8 @@ static size_t lines_together(const struct field *field, int64_t row, size_t coun
 static void expect_lines(struct picture *picture, int64_t row)
 {
     struct span rows = lines_due(picture, 0, row + PICTURE_ROWS);
-    struct span x = clipped(level_span(&picture->x, picture->tiling->steps), picture->x.extent);
+    struct span x =
+        common_span(level_span(&picture->x, picture->tiling->steps), (struct span){0, picture->x.extent});
     int64_t inside = wrapped(rows.first, picture->row.extent);
     size_t left = (size_t)(picture->row.extent - inside), count = (size_t)(rows.end - rows.first);
 
@@ -300,7 +304,8 @@ static void advance_lines(struct picture *picture, unsigned level, struct span r
     let_lines_go(picture, level, rows);
 }
 
-/* Take in rows, and every level on by as many; meanwhile the last ones leave. */
+/* Take in PICTURE_ROWS rows, and let each level compute as many, the lowest first. Meanwhile the rows that
+   the last call finished leave: they are gone before the last level writes its slots anew. */
 static void advance_picture(struct picture *picture, int64_t row)
 {
     unsigned steps = picture->tiling->steps;
@@ -321,7 +326,7 @@ static void advance_picture(struct picture *picture, int64_t row)
     let_lines_leave(picture, lines_due(picture, steps, row));
 }
 
-/* Put a thread's arena in order for a column. */
+/* Find the places of a thread's arena for a column. */
 static void lay_out_picture(struct picture *picture, char *arena)
 {
     const struct cpu_tiling *tiling = picture->tiling;
@@ -340,23 +345,10 @@ static void lay_out_picture(struct picture *picture, char *arena)
         picture->beyond[i] = outside == NULL ? (real)0 : (real)outside[picture->channel];
 }
 
-static void stream_picture(struct picture *picture, char *arena)
-{
-    unsigned steps = picture->tiling->steps;
-
-    picture->origin = picture->x.own.first - (int64_t)picture->tiling->lead;
-    lay_out_picture(picture, arena);
-    write_behind_clear(&picture->behind);
-    for (int64_t row = level_span(&picture->row, steps).first; row - steps < picture->row.own.end;
-         row += PICTURE_ROWS)
-        advance_picture(picture, row);
-    write_behind_pace(&picture->behind, 1);
-    write_behind_drain(&picture->behind);
-}
-
 static void picture_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                          char *arena)
 {
+    unsigned steps = sweep->tiling->steps;
     struct picture picture = {.op = sweep->op,
                               .tiling = sweep->tiling,
                               .from = sweep->from,
@@ -365,12 +357,14 @@ static void picture_part(const struct cpu_sweep *sweep, struct range channels, c
                               .channel = (unsigned)channels.first,
                               .place = (size_t)axes[1].own.first,
                               .x = axes[0],
-                              .row = axes[2]};
+                              .row = axes[2],
+                              .origin = axes[0].own.first - (int64_t)sweep->tiling->lead};
 
-    stream_picture(&picture, arena);
-}
-
-static void run_picture(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, picture_part);
+    lay_out_picture(&picture, arena);
+    write_behind_clear(&picture.behind);
+    for (int64_t row = level_span(&picture.row, steps).first; row - steps < picture.row.own.end;
+         row += PICTURE_ROWS)
+        advance_picture(&picture, row);
+    write_behind_pace(&picture.behind, 1);
+    write_behind_drain(&picture.behind);
 }

@@ -1,10 +1,9 @@
-/* Routines: ops by a rung and an engine. */
-#include "cpu_seam.h"
+/* Routines: how an op comes to run. A wish may name a rung; otherwise it is the highest that applies. settle
+   chooses the rung, the steps of a pass and the tiles, and writes them into a form; prepare allocates the
+   threads' arenas; advance takes a field through one pass, by the kernels for this instruction set. */
+#include "cpu_device.h"
 
 #include "base/mem.h"
-#include "cpu_device.h"
-#include "cpu_field.h"
-#include "cpu_tiling.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +19,9 @@
 struct routine {
     const struct op *op;
     unsigned steps;           /* the most that a pass takes */
-    struct cpu_tiling tiling; /* of so many; a pass of fewer has a smaller one */
-    void *block;              /* the memory of the arenas */
-    char *arenas;             /* one a thread, from a line of the caches on; NULL: the rung has no tiles */
+    struct cpu_tiling tiling; /* for that many; a pass of fewer derives a smaller one */
+    void *block;              /* the memory of the arenas, as allocated */
+    char *arenas;             /* one for each thread, aligned to cache lines; NULL: the rung has no tiles */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
@@ -34,7 +33,6 @@ const struct rung cpu_routine_rungs[] = {
     {NULL, NULL},
 };
 
-/* A wish for nothing in particular leads to the highest rung that runs the op. */
 static bool find_rung(const char *name, int *rung, struct fault *fault)
 {
     for (*rung = 0; cpu_routine_rungs[*rung].name != NULL; ++*rung) {
@@ -61,7 +59,7 @@ static unsigned chosen_steps(const struct op *op, const struct shape *shape)
                                         : CHOSEN_FLAT_STEPS;
 }
 
-/* As many steps a pass as make one of them cheapest. */
+/* The number of steps in a pass that makes a step cheapest: more steps save traffic, but widen the halo. */
 static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish)
 {
@@ -80,7 +78,7 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
     return found;
 }
 
-/* Why no rung with tiles applies. */
+/* Why no rung with tiles applies to an op; NULL if one may. */
 static const char *refuse_tiles(const struct op *op)
 {
     if (op->kind == OP_UNSHARP || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER)
@@ -90,7 +88,7 @@ static const char *refuse_tiles(const struct op *op)
     return NULL;
 }
 
-/* Tiles for a rung, or why it does not apply. */
+/* Settles a rung's tiles; returns why the rung does not apply, or NULL. */
 typedef const char *refusal(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
                             struct cpu_tiling *tiling);
 
@@ -151,7 +149,8 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
            fault_set_for(fault, STATUS_USAGE, "--rung", "%s: %s", cpu_routine_rungs[*rung].name, reason);
 }
 
-/* Of all threads; those that never come to theirs take no memory, as no page is there before it is used. */
+/* The arenas of all threads. One that is never used takes no memory, since the system adds pages on first
+ * use. */
 static bool create_arenas(struct routine *routine, size_t bytes, struct fault *fault)
 {
     routine->block = mem_lazy_zero(bytes + CACHE_LINE, "tiles", fault);
@@ -171,6 +170,7 @@ void cpu_routine_release(struct device *device, struct routine *routine)
 
 _Static_assert(sizeof(struct cpu_tiling) <= sizeof((struct form){0}.own), "a form has no room for tiles");
 
+/* Write the tiles into the form's fields that others read. */
 static void tell_tiles(struct form *form, const struct device *device, const struct cpu_tiling *tiling)
 {
     form->tiles = true;
@@ -247,6 +247,6 @@ bool cpu_routine_advance(struct device *device, struct routine *routine, unsigne
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->steps);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
-    device->build->kernels[routine->op->work]->run[tiling.engine](&sweep);
+    device->build->kernels[routine->op->work]->run(&sweep);
     return true;
 }

@@ -1,27 +1,22 @@
-/* The arithmetic of the operations on runs of samples of one work type, wherever these stand: every tap
-   brings a pointer to the values that it reads. */
+/* The arithmetic of the operations, on runs of samples of the work type; and rows of fields, with the sums of
+ * their changes.
+ *
+ * No function here knows of grids or edges: for each tap a caller passes a pointer to the values that the tap
+ * reads for the first sample, in a field, in a tile's slot or in scratch. Loops are written so that compilers
+ * turn them into vectors: one operation for all samples of a run, then the next operation. */
 
-/* One link of a chain of constant weight: the first is a product, each next one a fused multiply-add. */
-static void chain_weight(bool first, real weight, const real *values, size_t count, real *sums)
+/* One link of a chain: the first is a product, each next one a fused multiply-add. Loops over samples have a
+   `first` of all of them, so that the compiler takes it out of the loop. */
+ISA_INLINE real chain_link(bool first, real factor, real value, real sum)
 {
-    if (first) {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = weight * values[i];
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = real_fma(weight, values[i], sums[i]);
-    }
+    return first ? factor * value : real_fma(factor, value, sum);
 }
 
-static void chain_factors(bool first, const real *factors, const real *values, size_t count, real *sums)
+/* A link of constant weight. */
+static void chain_weight(bool first, real weight, const real *values, size_t count, real *sums)
 {
-    if (first) {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = factors[i] * values[i];
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = real_fma(factors[i], values[i], sums[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        sums[i] = chain_link(first, weight, values[i], sums[i]);
 }
 
 /* Colour times alpha, and back. */
@@ -69,7 +64,8 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
             for (size_t i = 0; i < count; i++)
                 differences[i] = v[i] - u[i];
             face_factors(op, weight, differences, count, factors);
-            chain_factors(k == 0, factors, differences, count, sums);
+            for (size_t i = 0; i < count; i++)
+                sums[i] = chain_link(k == 0, factors[i], differences[i], sums[i]);
         } else {
             chain_weight(k == 0, weight, v, count, sums);
         }
@@ -86,7 +82,7 @@ static void react(const struct op *op, real *u, size_t count)
     }
 }
 
-/* What a relaxation makes of a chain's sums. */
+/* The end of a relaxation: from the sums of a chain to new samples. */
 static void move(const struct op *op, const real *sums, real *u, size_t count)
 {
     real inverse = (real)op->inverse_scale, rate = (real)op->rate;
@@ -118,36 +114,29 @@ static void relax(const struct op *op, const real *const *values, uint64_t times
     }
 }
 
-/* Channels under one conductivity: at most BLOCK samples of each. */
+/* Channels under one conductivity, a run of samples of each. */
 struct joint {
     const struct op *op;
-    size_t channels, count;
-    real *u; /* from one channel to the next so far on */
-    size_t stride;
+    size_t channels, count; /* at most BLOCK samples of a channel */
+    real *u;                /* the samples under relaxation, of the first channel */
+    size_t stride;          /* samples from one channel to the next */
 
-    /* What a tap reads in a channel; scratch has room for a block. */
+    /* The values that a tap reads in a channel; scratch has room for a block. */
     const real *(*read)(const void *source, size_t tap, size_t channel, real *scratch);
     const void *source;
 };
 
-/* One more channel of s. */
+/* Add a channel's q² to s, the square of the jump over a face in all channels. */
 static void add_square(bool first, real inverse, const real *values, const real *u, size_t count,
                        real *squares)
 {
-    if (first) {
-        for (size_t i = 0; i < count; i++) {
-            real q = (values[i] - u[i]) * inverse;
-            squares[i] = q * q;
-        }
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            real q = (values[i] - u[i]) * inverse;
-            squares[i] = real_fma(q, q, squares[i]);
-        }
+    for (size_t i = 0; i < count; i++) {
+        real q = (values[i] - u[i]) * inverse;
+        squares[i] = chain_link(first, q, q, squares[i]);
     }
 }
 
-/* c·g(s) of one face, where s stood. */
+/* Replace s of one face by c·g(s). */
 static void joint_factors(enum flux flux, real weight, size_t count, real *squares)
 {
     if (flux == FLUX_PM1) {
@@ -162,16 +151,12 @@ static void joint_factors(enum flux flux, real weight, size_t count, real *squar
 static void add_flow(bool first, const real *factors, const real *values, const real *u, size_t count,
                      real *sums)
 {
-    if (first) {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = factors[i] * (values[i] - u[i]);
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = real_fma(factors[i], values[i] - u[i], sums[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        sums[i] = chain_link(first, factors[i], values[i] - u[i], sums[i]);
 }
 
-/* All channels are as they were until every face's conductivity is known. */
+/* Relax all channels once. None changes before every face's conductivity is known, since that takes them all.
+ */
 static void relax_joint(const struct joint *joint)
 {
     const struct op *op = joint->op;
@@ -198,16 +183,9 @@ static void relax_joint(const struct joint *joint)
 static void slope_row(bool first, real weight, const real *ahead, const real *behind, size_t count,
                       real *squares)
 {
-    if (first) {
-        for (size_t i = 0; i < count; i++) {
-            real slope = (ahead[i] - behind[i]) * weight;
-            squares[i] = slope * slope;
-        }
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            real slope = (ahead[i] - behind[i]) * weight;
-            squares[i] = real_fma(slope, slope, squares[i]);
-        }
+    for (size_t i = 0; i < count; i++) {
+        real slope = (ahead[i] - behind[i]) * weight;
+        squares[i] = chain_link(first, slope, slope, squares[i]);
     }
 }
 
@@ -243,4 +221,63 @@ static void point_row(const struct point *point, const real *values, size_t coun
 static bool is_centre(const struct op_tap *tap)
 {
     return tap->dx == 0 && tap->drow == 0 && tap->dplane == 0;
+}
+
+/* ---- rows of fields, and the sums of their changes ---- */
+
+static real *row_of(const struct field *field, size_t plane, unsigned channel, size_t row)
+{
+    const struct shape *shape = &field->shape;
+    size_t in_plane = (channel * shape->rows + row) * shape->nx;
+
+    return (real *)field->samples + slot_in(field, plane) * field->pitch + in_plane;
+}
+
+/* Σ (a − b)² of a row, leaf by leaf in the order of voxfilt(7): each leaf is folded by halves (a tree
+   reduction), the last one padded with zeros. */
+static double change_row(const real *a, const real *b, size_t count)
+{
+    double leaf[ARITH_LEAF];
+    double sum = 0.0;
+
+    for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
+        size_t length = size_least(ARITH_LEAF, count - begin);
+        for (size_t i = 0; i < length; i++) {
+            double difference = (double)a[begin + i] - (double)b[begin + i];
+            leaf[i] = difference * difference;
+        }
+        memset(leaf + length, 0, (ARITH_LEAF - length) * sizeof *leaf);
+        sum += arith_fold_leaf(leaf);
+    }
+    return sum;
+}
+
+/* Two fields whose difference is added up, row by row. */
+struct changing {
+    const struct field *a, *b;
+    unsigned channels;  /* that count, from the first on */
+    size_t first_plane; /* of those that are added up */
+    double *sums;       /* one for each row */
+};
+
+static void change_rows(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct changing *changing = context;
+    const struct shape *shape = &changing->a->shape;
+
+    (void)member;
+    for (size_t i = first; i < first + count; i++) {
+        struct place place = place_of(i, changing->channels, shape->rows);
+        size_t plane = changing->first_plane + place.plane;
+        changing->sums[i] = change_row(row_of(changing->a, plane, place.channel, place.row),
+                                       row_of(changing->b, plane, place.channel, place.row), shape->nx);
+    }
+}
+
+static void change_planes(const struct field *a, const struct field *b, unsigned channels,
+                          struct range planes, double *sums, const struct cpu_threads *threads)
+{
+    struct changing changing = {a, b, channels, planes.first, sums};
+
+    cpu_threads_share_evenly(threads, planes.count * channels * a->shape.rows, change_rows, &changing);
 }

@@ -1,4 +1,6 @@
-/* Runs of samples of a file as values of the unit's work type, and back: types and byte order. */
+/* Runs of samples of a file as values of the unit's work type, and back. There is a function for each sample
+   type (model/samples.def); all take every `stride`-th sample, since files interleave channels, and in either
+   byte order. */
 
 static uint8_t swap_bits_8(uint8_t bits)
 {
@@ -61,8 +63,8 @@ static uint64_t swap_bits_64(uint64_t bits)
     }
 #include "model/samples.def"
 
-/* The conversions of f16 take many instructions: they stand once, in a loop over a block that others fill and
-   empty. */
+/* Converting f16 takes many instructions: the loops that do it have no strides and no byte orders, which
+   others take care of, a block of HALVES samples at a time. */
 enum { HALVES = 512 };
 
 static void load_f16(const void *samples, size_t stride, size_t count, bool swapped, real *row)
@@ -93,7 +95,7 @@ static void store_f16(const real *row, size_t stride, size_t count, bool swapped
     }
 }
 
-/* Every `channels`-th sample of a file, from one channel of a pixel on. */
+/* Samples of a channel, by their type; `samples` is where the channel's first one is. */
 static void get_values(const struct encoding *encoding, const unsigned char *samples, size_t count,
                        real *values)
 {
@@ -116,7 +118,7 @@ static void put_values(const struct encoding *encoding, const real *values, size
     store[encoding->type](values, encoding->channels, count, encoding->swapped, samples);
 }
 
-/* What becomes of values that are put. */
+/* Count what storing does to values: NaNs, and those cut off at either limit. */
 static void count_outcomes(const real *row, size_t count, const struct sample_limits *limits,
                            struct outcomes *outcomes)
 {

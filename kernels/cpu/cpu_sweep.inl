@@ -1,24 +1,29 @@
-/* A sweep over a field is cut into parts, which threads take one after the other: groups of channels, runs of
-   planes, runs of rows, tiles. A part is told to an engine by its three axes: along each, which samples are
-   its own, and how far beside them a step reads. An engine that takes several steps asks how much of an axis
-   each of them needs: the first computes most, the last the part's own samples. */
+/* A sweep takes a field some steps on in one pass. It is cut into parts: groups of channels, runs of planes,
+ * runs of rows, tiles of a row. Threads take parts as they become free, and no part waits for another: each
+ * reads the field as it was before the pass, and computes again what it needs of its neighbours' samples.
+ *
+ * An engine gets a part as three axes: along each, which samples are the part's own, and how far around a
+ * sample a step reads. With several steps in a pass (temporal blocking), the last step computes the part's
+ * own samples, the step before it a margin more on either side, and so on: level_span says what each step
+ * must compute. */
 
 /* ---- an axis of a part ---- */
 
+/* Indices from `first` to before `end`. */
 struct span {
     int64_t first, end;
 };
 
 struct axis {
-    struct span own;
-    int64_t extent; /* of the grid */
-    struct cpu_margin margin;
-    bool wraps;
+    struct span own;          /* samples that the part puts out */
+    int64_t extent;           /* of the grid */
+    struct cpu_margin margin; /* that a step may read around a sample */
+    bool wraps;               /* indices outside the grid are those at its other end */
 };
 
-/* Taps read as far as they reach. Beside an end of the grid a rule that mirrors turns them round, and so the
-   other side may be asked for as much: the axis has room for that, which a field that holds a part of the
-   grid has nothing for elsewhere. */
+/* The margin that steps do read. At an end of the grid a rule that mirrors turns taps round, so that they
+   read as far on the other side: the margin of the axis has room for that. Elsewhere taps read just as far as
+   they reach, and a field that holds a part of the grid has no more than that. */
 static struct cpu_margin margin_read(const struct axis *axis, struct reach reach, unsigned steps)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
@@ -32,8 +37,8 @@ static struct cpu_margin margin_read(const struct axis *axis, struct reach reach
     return margin;
 }
 
-/* What a level must have while `left` more follow; indices outside the grid stand for themselves when an axis
-   wraps, and are left to the edge rule when it does not. */
+/* The samples that a level must have if `left` more steps follow, as far as they would be if the grid had no
+   ends. */
 static struct span unclipped_span(const struct axis *axis, unsigned left)
 {
     struct span span = {axis->own.first - (int64_t)(axis->margin.before * left),
@@ -42,14 +47,7 @@ static struct span unclipped_span(const struct axis *axis, unsigned left)
     return span;
 }
 
-static struct span clipped(struct span span, int64_t extent)
-{
-    span.first = span.first < 0 ? 0 : span.first;
-    span.end = span.end > extent ? extent : span.end;
-    return span;
-}
-
-/* What two spans share; where that is nothing, an end that is the first. */
+/* The indices that two spans share; none: an empty span. */
 static struct span common_span(struct span a, struct span b)
 {
     struct span span = {a.first > b.first ? a.first : b.first, a.end < b.end ? a.end : b.end};
@@ -59,14 +57,16 @@ static struct span common_span(struct span a, struct span b)
     return span;
 }
 
+/* The same in the grid. Along an axis that wraps, samples outside the grid are computed like any other, as
+   copies of those at the other end; elsewhere the edge rule fills them. */
 static struct span level_span(const struct axis *axis, unsigned left)
 {
     struct span span = unclipped_span(axis, left);
 
-    return axis->wraps ? span : clipped(span, axis->extent);
+    return axis->wraps ? span : common_span(span, (struct span){0, axis->extent});
 }
 
-/* The indices before and behind the grid that the next level reads. */
+/* The indices before the grid, and those behind it, that the next level reads. */
 static struct span margin_before(const struct axis *axis, unsigned left)
 {
     struct span span = {unclipped_span(axis, left).first, 0};
@@ -87,13 +87,13 @@ static struct span margin_behind(const struct axis *axis, unsigned left)
     return span;
 }
 
-/* The index in [0, n) at the same place of a period. */
+/* The index in [0, n) that a periodic axis has at an index. */
 static int64_t wrapped(int64_t index, int64_t n)
 {
     return arith_edge_index(EDGE_WRAP, index, n);
 }
 
-/* Samples of a row of the field, which starts anew as often as they leave it. */
+/* Copy samples of a periodic row. */
 static void copy_around(const real *row, int64_t extent, struct span x, real *to)
 {
     while (x.first < x.end) {
@@ -107,8 +107,8 @@ static void copy_around(const real *row, int64_t extent, struct span x, real *to
 
 /* ---- the parts ---- */
 
-/* What a thread takes on at once: channels of a run of planes, rows and samples, the axes x, row and plane.
- */
+/* Computes a part, by one thread with an arena of its own: axes[0] is x, axes[1] the rows, axes[2] the
+ * planes. */
 typedef void sweep_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                         char *arena);
 
@@ -123,7 +123,7 @@ static struct axis axis_of(const struct op *op, struct cpu_margin margin, size_t
     return axis;
 }
 
-/* The weights of an op in the work type, at a place of an arena. */
+/* Write the weights of an op, in the work type, to a place of an arena. */
 static const real *put_weights(const struct op *op, char *to)
 {
     real *weights = (real *)to;
@@ -133,14 +133,16 @@ static const real *put_weights(const struct op *op, char *to)
     return weights;
 }
 
+/* A sweep and its parts, which are numbered: tiles of a row first, then runs of rows, runs of planes, groups
+   of channels. */
 struct cut_sweep {
     const struct cpu_sweep *sweep;
     sweep_part *part;
-    struct cpu_cut cut;
+    struct cpu_cut cut; /* rows and planes of a run */
     size_t runs_of_planes, runs_of_rows, tiles;
 };
 
-static void sweep_parts(void *context, struct range parts, unsigned member)
+static void sweep_parts(void *context, size_t first, size_t count, unsigned member)
 {
     const struct cut_sweep *cut = context;
     const struct cpu_sweep *sweep = cut->sweep;
@@ -149,7 +151,7 @@ static void sweep_parts(void *context, struct range parts, unsigned member)
     size_t end = sweep->planes.first + sweep->planes.count;
     char *arena = sweep->arenas + member * sweep->arena_bytes;
 
-    for (size_t i = parts.first; i < parts.first + parts.count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         size_t x = i % cut->tiles * tiling->tile_x, runs = i / cut->tiles;
         size_t row = runs % cut->runs_of_rows * cut->cut.rows;
         size_t run = runs / cut->runs_of_rows % cut->runs_of_planes;
@@ -177,5 +179,129 @@ static void run_parts(const struct cpu_sweep *sweep, sweep_part *part)
     cpu_threads_share(&sweep->threads,
                       sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
                       sweep_parts, &cut);
-    keep_channels(sweep->op, sweep->from, sweep->to, sweep->planes, &sweep->threads);
+}
+
+/* ---- write-behind ---- */
+
+/* Finished planes leave the cache a portion at a time, and planes that will be read soon come in likewise. A
+   thread moves one portion after each row that it computes, so that memory is busy while the core computes,
+   and neither waits for the other (software pipelining of copies and arithmetic).
+
+   Known as: write-behind with non-temporal (streaming) stores, and software prefetch; double buffering. */
+
+/* Planes that a tile takes in together, and that each level then computes together. */
+#define TOGETHER 2
+
+/* Rows that are copied, or only fetched; as rows are done, the block shrinks to those that are left. */
+struct byte_block {
+    const char *from;
+    char *to;                            /* NULL: into the cache */
+    size_t bytes;                        /* of a row */
+    size_t from_stride, to_stride, rows; /* strides in bytes */
+};
+
+struct write_behind {
+    struct byte_block leaving[TOGETHER * MOST_LAYERS];
+    size_t count, first; /* blocks, and the first that has rows left */
+    size_t moved;        /* bytes of its first row that are done */
+    size_t portion;      /* bytes at a time */
+    bool past_caches;    /* by streaming stores */
+
+    /* Likewise for what comes in. */
+    struct byte_block expected[TOGETHER * MOST_LAYERS + 1];
+    size_t expected_count, expected_first, fetched, fetch_portion;
+};
+
+static size_t rounded_to_lines(size_t bytes)
+{
+    return (bytes + ISA_LINE - 1) / ISA_LINE * ISA_LINE;
+}
+
+static void write_behind_clear(struct write_behind *behind)
+{
+    behind->count = behind->first = behind->moved = 0;
+    behind->expected_count = behind->expected_first = behind->fetched = 0;
+}
+
+static void write_behind_add(struct write_behind *behind, struct byte_block block)
+{
+    behind->leaving[behind->count++] = block;
+}
+
+static void write_behind_expect(struct write_behind *behind, struct byte_block block)
+{
+    behind->expected[behind->expected_count++] = block;
+}
+
+/* The bytes at a time that move all blocks in a number of turns. */
+static size_t portion_of(const struct byte_block *blocks, size_t count, size_t turns)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += blocks[i].rows * rounded_to_lines(blocks[i].bytes);
+    return rounded_to_lines(bytes / turns + 1);
+}
+
+/* Spread what waits over the turns that are coming. */
+static void write_behind_pace(struct write_behind *behind, size_t turns)
+{
+    behind->portion = portion_of(behind->leaving, behind->count, turns);
+    behind->fetch_portion = portion_of(behind->expected, behind->expected_count, turns);
+}
+
+static void prefetch_portion(struct write_behind *behind)
+{
+    struct byte_block *block = &behind->expected[behind->expected_first];
+    size_t end;
+
+    if (behind->expected_first == behind->expected_count)
+        return;
+    end = size_least(behind->fetched + behind->fetch_portion, block->bytes);
+    for (; behind->fetched < end; behind->fetched += ISA_LINE)
+        isa_fetch(block->from + behind->fetched);
+    if (end < block->bytes)
+        return;
+    behind->fetched = 0;
+    block->from += block->from_stride;
+    if (--block->rows == 0)
+        behind->expected_first++;
+}
+
+/* Portions end where lines do, so that each line leaves whole. */
+static void write_portion(struct write_behind *behind)
+{
+    struct byte_block *block = &behind->leaving[behind->first];
+    size_t bytes;
+
+    if (behind->first == behind->count)
+        return;
+    bytes = behind->portion + -((uintptr_t)block->to + behind->moved) % ISA_LINE;
+    bytes = size_least(bytes, block->bytes - behind->moved);
+    if (behind->past_caches)
+        isa_copy_past_caches(block->to + behind->moved, block->from + behind->moved, bytes);
+    else
+        memcpy(block->to + behind->moved, block->from + behind->moved, bytes);
+    behind->moved += bytes;
+    if (behind->moved < block->bytes)
+        return;
+    behind->moved = 0;
+    block->from += block->from_stride;
+    block->to += block->to_stride;
+    if (--block->rows == 0)
+        behind->first++;
+}
+
+/* A turn: one portion in, one portion out. */
+static void write_behind_once(struct write_behind *behind)
+{
+    prefetch_portion(behind);
+    write_portion(behind);
+}
+
+/* Write the rest now. */
+static void write_behind_drain(struct write_behind *behind)
+{
+    while (behind->first < behind->count)
+        write_portion(behind);
 }

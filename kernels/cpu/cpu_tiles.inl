@@ -33,7 +33,7 @@
  * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo.
  * Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
-/* A run of samples of rows of a plane that a level computes. */
+/* Rows of a plane that a level computes, each from x.first to x.end. */
 struct area {
     unsigned level;
     int64_t plane;
@@ -45,10 +45,10 @@ struct cpu_tile;
 /* Computes the samples of an area, of which u and out are the first, before the step and after it. */
 typedef void tile_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out);
 
-/* What flows through the faces between two planes of a level, and the one above of the two. */
+/* The products of the faces between two planes of a level, which cpu_faces.inl leaves for the upper one. */
 struct flows {
     real *slot;
-    int64_t plane;
+    int64_t plane; /* the upper one */
 };
 
 struct cpu_tile {
@@ -57,27 +57,28 @@ struct cpu_tile {
     const struct field *from;
     struct field *to;
     tile_area *sum;
-    bool goes_in_pairs; /* planes of a star do */
-    bool goes_straight; /* pairs of the last level go to the field as they are computed */
+    bool goes_in_pairs; /* two planes of a level are computed at once, by the star's loop */
+    bool goes_straight; /* pairs of the last level are computed into the field, not into slots */
     struct write_behind behind;
-    struct range channels; /* that go together: each is a layer of a slot */
+    struct range channels; /* that are computed together: each is a layer of a slot */
     struct axis x, row, plane;
     int64_t block; /* first row of the block that streams, at level 0 */
 
     real *slots;
-    struct cpu_slot *free_slots;
+    struct cpu_slot *free_slots; /* a stack */
     size_t free_count;
-    struct cpu_slot *levels; /* of the planes: ring of them a level */
-    real *constant;          /* a slot of what EDGE_CONSTANT puts outside, or NULL */
+    struct cpu_slot *levels; /* where planes are: for each level a ring of tiling->ring planes */
+    real *constant;          /* a slot with the values of EDGE_CONSTANT outside the grid, or NULL */
     const real *weights;
     real *kept;         /* rows of the block before, by level and plane */
-    const real **bases; /* of the taps, and of their opposites */
-    struct flows flows[MOST_STEPS + 1];
+    const real **bases; /* where each tap reads for an area; for gradients then where its opposite does */
+    struct flows flows[MOST_STEPS + 1]; /* by level */
 };
 
 /* ---- rows ---- */
 
-/* Rows that a slot of a level holds: those of the block before that are still read, and the block's own. */
+/* Rows that a slot of a level holds: those of the block before that are still read, and the block's own. A
+   level lags behind the one below by as many rows as taps reach ahead. */
 static struct span slot_span(const struct cpu_tile *tile, unsigned level)
 {
     const struct cpu_tiling *tiling = tile->tiling;
@@ -98,6 +99,7 @@ static struct span block_span(const struct cpu_tile *tile, unsigned level)
     return common_span(span, level_span(&tile->row, tile->tiling->steps - level));
 }
 
+/* A sample of a plane in a slot. */
 static real *cell(const struct cpu_tile *tile, unsigned level, real *slot, int64_t row, int64_t x)
 {
     const struct cpu_tiling *tiling = tile->tiling;
@@ -119,6 +121,7 @@ static unsigned channel_of(const struct cpu_tile *tile, size_t layer)
 
 /* ---- slots ---- */
 
+/* The entry for a plane of a level: planes take turns in the level's ring. */
 static struct cpu_slot *slot_of(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     size_t ring = tile->tiling->ring;
@@ -166,14 +169,14 @@ static real *plane_read(const struct cpu_tile *tile, unsigned level, int64_t pla
 
 /* ---- kept rows ---- */
 
-/* That a block leaves of all layers of a plane of a level. */
+/* Samples that a block keeps of a plane of a level, in all layers. */
 static size_t kept_of_plane(const struct cpu_tile *tile)
 {
     return tile->tiling->layers * tile->tiling->kept_samples;
 }
 
-/* Rows that a level keeps of a plane from one block to the next: what all levels find when a plane comes in
-   stands side by side. */
+/* Rows that a level keeps of a plane from one block to the next. Those that the levels find when a plane
+   comes in, each of another plane, are next to one another in memory, so that they are fetched as one run. */
 static real *kept_rows(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     const struct cpu_tiling *tiling = tile->tiling;
@@ -188,7 +191,7 @@ static bool keeps_rows(const struct cpu_tile *tile, unsigned level)
     return level > 0 && level < tile->tiling->steps && tile->tiling->kept_samples > 0;
 }
 
-/* The rows of a plane that the block before has left. */
+/* Put the rows that the block before has kept of a plane into its slot. */
 static void find_kept(const struct cpu_tile *tile, unsigned level, int64_t plane, real *slot)
 {
     size_t kept = tile->tiling->kept_samples;
@@ -198,7 +201,7 @@ static void find_kept(const struct cpu_tile *tile, unsigned level, int64_t plane
                kept * sizeof *slot);
 }
 
-/* What the next block reads of a plane. */
+/* Keep the rows of a plane that the next block reads. */
 static void keep_rows_of(const struct cpu_tile *tile, unsigned level, int64_t plane, real *slot)
 {
     size_t kept = tile->tiling->kept_samples, own = tile->tiling->tile_rows * tile->tiling->pitch;
@@ -210,7 +213,7 @@ static void keep_rows_of(const struct cpu_tile *tile, unsigned level, int64_t pl
 
 /* ---- edges ---- */
 
-/* A layer of a plane of a level: where it stands, and what EDGE_CONSTANT puts beside it. */
+/* A layer of a plane of a level, and the value of EDGE_CONSTANT around it. */
 struct sheet {
     unsigned level;
     real *samples;
@@ -222,6 +225,7 @@ static real value_outside(const struct cpu_tile *tile, size_t layer)
     return tile->op->outside == NULL ? (real)0 : (real)tile->op->outside[channel_of(tile, layer)];
 }
 
+/* Columns outside the grid, column by column, from those inside. */
 static void fill_columns(const struct cpu_tile *tile, const struct sheet *sheet, struct span columns)
 {
     const struct span rows = block_span(tile, sheet->level);
@@ -236,7 +240,8 @@ static void fill_columns(const struct cpu_tile *tile, const struct sheet *sheet,
     }
 }
 
-/* Rows that a slot has room for. Where it lacks the row inside the grid, nobody reads the one outside. */
+/* Rows outside the grid, as far as a slot has room for them. Where it lacks the row inside that a row copies,
+   nobody reads that row. */
 static void fill_rows(const struct cpu_tile *tile, const struct sheet *sheet, struct span rows)
 {
     unsigned level = sheet->level;
@@ -258,7 +263,8 @@ static void fill_rows(const struct cpu_tile *tile, const struct sheet *sheet, st
     }
 }
 
-/* What the next level reads around a plane beyond the grid. A held sample reads nothing there. */
+/* Fill what the next level reads around a plane outside the grid, once, so that its loops know of no edge.
+   Under EDGE_HOLD nobody reads it, and periodic axes have computed it. */
 static void fill_margins(const struct cpu_tile *tile, unsigned level, real *slot)
 {
     unsigned left = tile->tiling->steps - level;
@@ -316,7 +322,7 @@ static void hold_plane(const struct cpu_tile *tile, const struct step *step, str
 
 /* ---- planes ---- */
 
-/* Where a row of a plane stands in the field, from the first sample of a span inside the grid. */
+/* A row of a plane in the field; both may be outside the grid along axes that wrap. */
 static const real *source(const struct cpu_tile *tile, size_t layer, int64_t plane, int64_t row)
 {
     return row_of(tile->from, (size_t)wrapped(plane, tile->plane.extent), channel_of(tile, layer),
@@ -335,12 +341,12 @@ static void expect_plane(struct cpu_tile *tile, int64_t plane, struct span rows,
     }
 }
 
-/* What the next call for planes will read from far away. */
+/* Have write-behind fetch what the next call of advance_tile reads: planes of the field, and kept rows. */
 static void look_ahead(struct cpu_tile *tile, int64_t plane)
 {
     const struct cpu_tiling *tiling = tile->tiling;
     struct span rows = block_span(tile, 0), read = level_span(&tile->plane, tiling->steps);
-    struct span x = clipped(level_span(&tile->x, tiling->steps), tile->x.extent);
+    struct span x = common_span(level_span(&tile->x, tiling->steps), (struct span){0, tile->x.extent});
 
     for (int64_t i = plane; i < plane + TOGETHER && i < read.end && rows.first < rows.end; i++)
         expect_plane(tile, i, rows, x);
@@ -352,6 +358,7 @@ static void look_ahead(struct cpu_tile *tile, int64_t plane)
                                .rows = 1});
 }
 
+/* Level 0 of a plane: a copy of the field's rows, edges filled. */
 static void load_plane(struct cpu_tile *tile, int64_t plane)
 {
     unsigned steps = tile->tiling->steps;
@@ -433,7 +440,7 @@ static void heat_area(struct cpu_tile *tile, const struct area *area, const real
     relax_area(tile, area, tile->op->inner, out);
 }
 
-/* The first relaxation computes each face once. */
+/* The first relaxation computes each face once; those that follow have samples that have moved alone. */
 static void faces_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
     struct flows *flows = &tile->flows[area->level];
@@ -474,8 +481,8 @@ static void gradient_area(struct cpu_tile *tile, const struct area *area, const 
     }
 }
 
-/* Chains run over whole vectors, from the start of a line: what they write beside the area is read by nobody.
- */
+/* Chains run over whole vectors, from the start of a line of memory. Nobody reads what they write around the
+   area. */
 static struct span whole_vectors(const struct cpu_tile *tile, struct span x)
 {
     int64_t origin = tile->x.own.first - (int64_t)tile->tiling->lead, lanes = (int64_t)LANES;
@@ -506,6 +513,7 @@ static void box_area(struct cpu_tile *tile, const struct area *area, const real 
              (size_t)(area->x.end - area->x.first), out, &tile->behind);
 }
 
+/* Find where taps read, and run the engine's loop. */
 static void compute_area(struct cpu_tile *tile, const struct step *step, struct area area)
 {
     if (tile->op->kind == OP_TAPS || tile->sum == faces_area)
@@ -517,7 +525,8 @@ static void compute_area(struct cpu_tile *tile, const struct step *step, struct 
               cell(tile, step->level, step->slot, area.rows.first, area.x.first));
 }
 
-/* The edges of a plane that has been computed, and the rows that the next block reads. */
+/* After a plane has been computed: the rows that it takes over from the block before, its edges, and the rows
+   that it keeps for the next block. */
 static void finish_plane(const struct cpu_tile *tile, const struct step *step, const struct area *area)
 {
     find_kept(tile, step->level, area->plane, step->slot);
@@ -575,6 +584,7 @@ static real *place_in_field(const struct cpu_tile *tile, int64_t plane, int64_t 
     return row_of(tile->to, (size_t)plane, channel_of(tile, 0), (size_t)row) + tile->x.own.first;
 }
 
+/* Let the star's loop write into the field. */
 static void write_straight(const struct cpu_tile *tile, struct star *star, int64_t plane, int64_t row)
 {
     star->lower_out = place_in_field(tile, plane, row);
@@ -583,6 +593,7 @@ static void write_straight(const struct cpu_tile *tile, struct star *star, int64
     star->past_caches = tile->behind.past_caches;
 }
 
+/* Two planes of a level by the star's loop. */
 static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct area area = {level, plane, block_span(tile, level),
@@ -626,7 +637,7 @@ static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
     finish_plane(tile, &step, &area);
 }
 
-/* The planes below that nobody reads any more when a level has a plane. */
+/* When a level has a plane, the last plane below that it has read is free, unless a level still reads it. */
 static void let_go(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
@@ -637,7 +648,8 @@ static void let_go(struct cpu_tile *tile, unsigned level, int64_t plane)
         give_slot(tile, *slot_of(tile, level - 1, last_use));
 }
 
-/* Planes of a level, as far as the level has them. */
+/* TOGETHER planes of a level, as far as the part needs them of it. A pair in the slots of two planes below
+   has let go of these; else they become free here. */
 static void advance_level(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
@@ -656,7 +668,7 @@ static void advance_level(struct cpu_tile *tile, unsigned level, int64_t plane)
         let_go(tile, level, i);
 }
 
-/* A finished plane, on its way to the field. */
+/* Hand a finished plane to write-behind. */
 static void let_leave(struct cpu_tile *tile, int64_t plane)
 {
     unsigned level = tile->tiling->steps;
@@ -675,7 +687,8 @@ static void let_leave(struct cpu_tile *tile, int64_t plane)
     }
 }
 
-/* Turns of the write-behind while planes go through all levels. */
+/* Turns that the levels' loops will give write-behind until the next planes come in: one for each row, or two
+   rows of a pair. */
 static size_t write_behind_turns(const struct cpu_tile *tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
@@ -683,7 +696,8 @@ static size_t write_behind_turns(const struct cpu_tile *tile)
     return tile->goes_in_pairs ? (rows + 1) / 2 : TOGETHER * rows;
 }
 
-/* Take in planes, and every level on by as many; meanwhile the last ones leave. */
+/* Take in TOGETHER planes, and let each level compute as many from those of the level below, the lowest level
+   first. Meanwhile the planes that the last call finished leave, and those for the next call are fetched. */
 static void advance_tile(struct cpu_tile *tile, int64_t plane)
 {
     unsigned steps = tile->tiling->steps;
@@ -727,7 +741,7 @@ static void clear_slots(struct cpu_tile *tile)
         tile->flows[level] = (struct flows){samples_in(tile, take_slot(tile)), INT64_MIN};
 }
 
-/* All planes of a block of rows. */
+/* Stream all planes of a block of rows. The planes run on behind the last one until the last level has it. */
 static void stream_block(struct cpu_tile *tile)
 {
     unsigned steps = tile->tiling->steps;
@@ -739,6 +753,7 @@ static void stream_block(struct cpu_tile *tile)
         advance_tile(tile, plane);
 }
 
+/* A part, block of rows by block. Blocks run on until the last level has the part's last row. */
 static void run_tile(struct cpu_tile *tile)
 {
     unsigned steps = tile->tiling->steps;
@@ -749,7 +764,7 @@ static void run_tile(struct cpu_tile *tile)
         stream_block(tile);
 }
 
-/* Put a thread's arena in order for a tile. */
+/* Find the places of a thread's arena for a tile. */
 static void lay_out(struct cpu_tile *tile, char *arena)
 {
     const struct cpu_layout *layout = &tile->tiling->layout;
@@ -762,19 +777,17 @@ static void lay_out(struct cpu_tile *tile, char *arena)
     tile->bases = (const real **)(arena + layout->bases);
 }
 
-static tile_area *area_of(const struct op *op)
+static tile_area *area_of(enum cpu_engine engine, enum op_kind kind)
 {
-    switch (op->kind) {
-    case OP_HEAT:
-        return heat_area;
-    case OP_GRADIENT:
-        return gradient_area;
-    default:
-        return chain_area;
-    }
+    if (engine == CPU_ENGINE_BOX)
+        return box_area;
+    if (engine == CPU_ENGINE_FACES)
+        return faces_area;
+    return kind == OP_HEAT ? heat_area : kind == OP_GRADIENT ? gradient_area : chain_area;
 }
 
-/* Whether the tile's rows in the field are whole lines, and stay as they are computed. */
+/* Whether the tile's rows in the field are whole lines of memory, and no sample is put back after it was
+ * computed. */
 static bool stands_in_lines(const struct cpu_tile *tile)
 {
     size_t ends = (size_t)(tile->x.own.first | tile->x.own.end | tile->x.extent) | tile->to->pitch;
@@ -783,67 +796,23 @@ static bool stands_in_lines(const struct cpu_tile *tile)
            !edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE);
 }
 
-static void run_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                     char *arena, tile_area *sum, bool goes_in_pairs)
+static void tiles_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                       char *arena)
 {
     struct cpu_tile tile = {.op = sweep->op,
                             .tiling = sweep->tiling,
                             .from = sweep->from,
                             .to = sweep->to,
                             .behind = {.past_caches = sweep->past_caches},
-                            .sum = sum,
-                            .goes_in_pairs = goes_in_pairs,
+                            .sum = area_of(sweep->tiling->engine, sweep->op->kind),
+                            .goes_in_pairs = sweep->tiling->engine == CPU_ENGINE_STAR,
                             .channels = channels,
                             .x = axes[0],
                             .row = axes[1],
                             .plane = axes[2]};
 
     tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
-    tile.goes_straight = goes_in_pairs && stands_in_lines(&tile);
+    tile.goes_straight = tile.goes_in_pairs && stands_in_lines(&tile);
     lay_out(&tile, arena);
     run_tile(&tile);
-}
-
-static void tiles_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                       char *arena)
-{
-    run_part(sweep, channels, axes, arena, area_of(sweep->op), false);
-}
-
-static void star_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                      char *arena)
-{
-    run_part(sweep, channels, axes, arena, chain_area, true);
-}
-
-static void box_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                     char *arena)
-{
-    run_part(sweep, channels, axes, arena, box_area, false);
-}
-
-static void faces_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                       char *arena)
-{
-    run_part(sweep, channels, axes, arena, faces_area, false);
-}
-
-static void run_tiles(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, tiles_part);
-}
-
-static void run_star(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, star_part);
-}
-
-static void run_box(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, box_part);
-}
-
-static void run_faces(const struct cpu_sweep *sweep)
-{
-    run_parts(sweep, faces_part);
 }

@@ -1,4 +1,10 @@
-/* The shape of the tiles that a sweep over a field works in. */
+/* The shape of the tiles that a sweep over a field works in.
+ *
+ * cpu_tiling_make settles it in four steps. An engine is chosen: the first that suits the op and the steps of
+ * a pass. It says how many slots a tile needs, one for each plane (or row, of a picture) that is in the cache
+ * at once. For each of some widths, a tile gets as many rows as fit into the cache with all slots; the width
+ * that costs least, by an estimate of arithmetic and moving, is taken. At last a thread's arena is laid out.
+ * cpu_tiling_cut then cuts each sweep into parts, so that all threads end at about the same time. */
 #include "cpu_tiling.h"
 
 #include "base/memory_limits.h"
@@ -6,47 +12,48 @@
 
 #include <stdint.h>
 
-/* What the slots of a tile may take: a share of the second-level cache if that is large; else a share of the
-   third-level cache, from which planes come one after the other, as a cache expects them. A higher block
-   leaves fewer rows to the next one. */
+/* Bytes that the slots of a tile may take: two thirds of the second-level cache if that is large; else a
+   share of the third-level cache, from which planes come one after another, as its prefetching expects. Small
+   slots would cost more: a block with more rows leaves fewer of them to the next one. */
 #define LARGE_NEAR_CACHE  ((size_t)5 << 18)
 #define NEAR_SHARE(bytes) ((bytes) / 3 * 2)
 #define FAR_CACHE_BYTES   ((size_t)7 << 19)
 
-/* What a tile without slots may take of the second-level cache: the planes that a step reads, and two more on
+/* Bytes of the second-level cache for a tile without slots: the planes that a step reads, and two more on
    their way in and out. */
 #define NEAR_CACHE_BYTES ((size_t)3 << 17)
 
-/* What kept rows may take of the third level, where that leaves tiles long enough. */
+/* Bytes of the third-level cache for kept rows, unless tiles would have too few planes for that. */
 #define KEPT_BYTES ((size_t)8 << 20)
 
-/* The most that a thread may have, where taps reach so far that no cache holds a tile. */
+/* The most bytes that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
 
-/* A row of a picture's column: a few of them are in the first-level cache, those of all levels in the
-   second. */
+/* Bytes of a row of a picture's column: the first-level cache holds a few rows, the second those of all
+ * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
 #define LINE_BYTES 64
 
-/* Reading a sample from memory and writing one, in taps that are computed in the meantime, and a tap of a
-   flux in plain taps. */
+/* Prices, in plain taps: of reading a sample from memory and writing one, and of a tap of a flux. */
 #define MOVING_TAPS 30.0
 #define FLUX_TAPS   8.0
 
-/* Keeping a sample for the next block and finding it again, in taps. */
+/* And of keeping a sample for the next block and finding it again. */
 #define KEEPING_TAPS 6.0
 
-/* Planes that are computed twice at the seam of two segments may be one in so many. */
+/* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
+   neighbours both read or compute, unless threads would have nothing to do. */
 #define SEGMENT_LENGTH 8
 
 /* Planes go in pairs, and so do rows. */
 #define PAIR 2
 
-/* A part of a sweep is at the least so many times as long as what it computes beside itself. */
+/* A part of tiles is at least so many times as long as what it computes of its neighbours. */
 #define PART_LENGTH 4
 
-/* More parts for each thread are not tried, and where the threads end, so much of one is waited for. */
+/* The most parts for each thread that are tried; and the share of a part that the first thread to end waits
+   for the last one. */
 #define PARTS_A_THREAD 4
 #define WAITED_PART    0.125
 
@@ -73,40 +80,28 @@ static size_t even_part(size_t extent, size_t most)
 
 /* ---- what the engines suit ---- */
 
-static bool stands_at(const struct op_tap *tap, int dx, int drow, int dplane)
+/* Whether the taps are so many of the sample and its nearest neighbours. */
+static bool are_nearest(const struct op *op, size_t count)
 {
-    return tap->dx == dx && tap->drow == drow && tap->dplane == dplane;
-}
-
-/* Whether the taps are the sample and all its nearest neighbours that differ from it along at most so many
-   axes, `rows` to both sides of its row. Raster order leaves one place for each. */
-static bool is_neighbourhood(const struct op *op, int rows, int axes)
-{
-    size_t k = 0;
-
-    if (op->kind != OP_TAPS)
-        return false;
-    for (int dplane = -1; dplane <= 1; dplane++) {
-        for (int drow = -rows; drow <= rows; drow++) {
-            for (int dx = -1; dx <= 1; dx++) {
-                if ((dplane != 0) + (drow != 0) + (dx != 0) > axes)
-                    continue;
-                if (k == op->tap_count || !stands_at(&op->taps[k++], dx, drow, dplane))
-                    return false;
-            }
-        }
-    }
-    return k == op->tap_count;
-}
-
-bool cpu_tiling_suits_picture(const struct op *op)
-{
-    return is_neighbourhood(op, 0, 1) || is_neighbourhood(op, 0, 2);
+    return op->kind == OP_TAPS && op_radius(op) <= 1 && op->tap_count == count;
 }
 
 static bool moves(struct reach reach)
 {
     return reach.low != 0 || reach.high != 0;
+}
+
+bool cpu_tiling_suits_picture(const struct op *op)
+{
+    return !moves(op->row) &&
+           (are_nearest(op, PICTURE_BOX) || (are_nearest(op, PICTURE_STAR) && op_is_star(op)));
+}
+
+bool cpu_tiling_suits_faces(const struct op *op)
+{
+    return op->kind == OP_HEAT && flux_conducts(op->flux) &&
+           (op->tap_count == FACES_OF_VOLUME ||
+            (op->tap_count == FACES_OF_PICTURE && moves(op->x) && moves(op->plane)));
 }
 
 /* Taps without a gap on one axis, the only one along which they move; enough of them for all rows of sums
@@ -120,50 +115,19 @@ static bool is_line(const struct op *op)
            (size_t)(reach.high - reach.low) + 1 == op->tap_count;
 }
 
-static bool suits_picture(const struct op *op, unsigned steps)
+static bool is_short(const struct op *op)
 {
-    return steps > 1 && cpu_tiling_suits_picture(op);
+    return op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
 }
 
-static bool suits_line(const struct op *op, unsigned steps)
+static bool is_whole_star(const struct op *op)
 {
-    return steps == 1 && is_line(op);
+    return are_nearest(op, STAR_TAPS) && op_is_star(op);
 }
 
-static bool suits_direct(const struct op *op, unsigned steps)
+static bool is_whole_box(const struct op *op)
 {
-    return steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
-}
-
-static bool suits_star(const struct op *op, unsigned steps)
-{
-    (void)steps;
-    return is_neighbourhood(op, 1, 1);
-}
-
-static bool suits_box(const struct op *op, unsigned steps)
-{
-    (void)steps;
-    return is_neighbourhood(op, 1, 3);
-}
-
-bool cpu_tiling_suits_faces(const struct op *op)
-{
-    return op->kind == OP_HEAT && flux_conducts(op->flux) &&
-           (op->tap_count == FACES_OF_VOLUME ||
-            (op->tap_count == FACES_OF_PICTURE && moves(op->x) && moves(op->plane)));
-}
-
-static bool suits_faces(const struct op *op, unsigned steps)
-{
-    (void)steps;
-    return cpu_tiling_suits_faces(op);
-}
-
-static bool suits_tiles(const struct op *op, unsigned steps)
-{
-    (void)op, (void)steps;
-    return true;
+    return are_nearest(op, BOX_TAPS);
 }
 
 /* ---- slots ---- */
@@ -175,8 +139,8 @@ static void count_no_slots(struct cpu_tiling *tiling, const struct op *op)
     tiling->slots = 0;
 }
 
-/* Beside the two rows that the next level reads again there are rows being read, rows being written, and rows
-   that leave; one more slot holds what is outside. */
+/* Two rows of each level are kept for the next one. PICTURE_ROWS rows each are being read, being written and
+   leaving, and one slot holds what is outside the grid. */
 static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     (void)op;
@@ -184,22 +148,22 @@ static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
     tiling->slots = 2 * tiling->steps + 3 * PICTURE_ROWS + 1;
 }
 
-/* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
-   reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
+/* Each level keeps the planes that the next one reads. Two planes each are being read for the last time,
+   being written and leaving; under EDGE_CONSTANT one more slot holds what is outside the grid. */
 static void count_tile_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     tiling->slots = both(tiling->plane) * tiling->steps + 6 + (edge_has(op->edge, EDGE_HAS_VALUE) ? 1 : 0);
 }
 
-/* One more slot a level has what flows through the faces between two planes. */
+/* Each level has one more slot, for the products of the faces between two planes. */
 static void count_faces_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     count_tile_slots(tiling, op);
     tiling->slots += tiling->steps;
 }
 
-/* One row, of an odd number of lines: rows of several slots at once never share the same few places of a
-   cache. */
+/* One row, of an odd number of lines: otherwise rows of several slots could compete for the same sets of a
+ * cache. */
 static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
 {
     if (tiling->pitch / line % 2 == 0)
@@ -215,7 +179,7 @@ static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
     tiling->layer_samples = tiling->slot_rows * tiling->pitch;
 }
 
-/* A plane may take the place of the one that it is computed from, a row farther on for every level. */
+/* A plane may be written over the one that it is computed from, one row farther on for each level. */
 static void shape_star_slot(struct cpu_tiling *tiling, size_t line)
 {
     shape_tile_slot(tiling, line);
@@ -259,7 +223,7 @@ static size_t columns_of(const struct cpu_tiling *tiling, const struct shape *sh
     return size_divided_up(shape->nx, tiling->tile_x) * tiling->groups;
 }
 
-/* Whole columns where they keep all threads busy, else parts of them as long as do. */
+/* Whole columns if they keep all threads busy; else parts of columns, as long as possible. */
 static struct cpu_cut cut_picture(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                                   int threads)
 {
@@ -286,10 +250,10 @@ static struct cpu_cut cut_rows(const struct cpu_tiling *tiling, const struct sha
                             size_most(shortest, size_divided_up(planes * columns, wanted))};
 }
 
-/* An axis that is cut. */
+/* An axis that is cut into parts. */
 struct cut_axis {
     size_t extent;
-    size_t seam;         /* of which two parts that meet compute so much twice, over all levels */
+    size_t seam;         /* that two neighbours both compute, on the average of all levels */
     size_t fewest, most; /* parts */
 };
 
@@ -313,7 +277,7 @@ static struct cut_axis cut_axis_of(size_t extent, struct cpu_margin margin, unsi
     return axis;
 }
 
-/* What a thread computes of the axis for a part of it. */
+/* Samples of the axis that a thread computes for a part, seams included. */
 static double part_work(const struct cut_axis *axis, size_t length)
 {
     double parts = (double)parts_of_length(axis, length);
@@ -321,7 +285,7 @@ static double part_work(const struct cut_axis *axis, size_t length)
     return (double)length + (double)axis->seam * (parts - 1.0) / parts;
 }
 
-/* When the last thread is done. */
+/* Until when the last thread computes, in samples. */
 static double time_of(const struct cut_axis *plane, const struct cut_axis *row, const struct cpu_cut *cut,
                       size_t columns, size_t threads)
 {
@@ -331,7 +295,7 @@ static double time_of(const struct cut_axis *plane, const struct cut_axis *row, 
     return turns * part_work(plane, cut->planes) * part_work(row, cut->rows);
 }
 
-/* Parts with which all threads are done soonest. */
+/* The parts with which all threads are done soonest, among all numbers of parts of the two axes. */
 static struct cpu_cut shared_cut(const struct cut_axis *plane, const struct cut_axis *row, size_t columns,
                                  size_t threads)
 {
@@ -360,13 +324,18 @@ static struct cpu_cut cut_blocks(const struct cpu_tiling *tiling, const struct s
 
 /* ---- the engines ---- */
 
+/* Widths of tiles that are tried, in samples. */
 static const size_t widths[] = {64, 128, 192, 256, 384, 512, 768, 1024, 2048};
 
 #define WIDTHS (sizeof widths / sizeof *widths)
 
-/* What engines with tiles differ in. */
+/* Steps of a pass that an engine takes. */
+enum pass { ANY_STEPS, ONE_STEP, SEVERAL_STEPS };
+
+/* The differences between engines with tiles, in the order of enum cpu_engine. */
 static const struct engine {
-    bool (*suits)(const struct op *op, unsigned steps);
+    enum pass takes;
+    bool (*suits)(const struct op *op); /* NULL: it takes whatever those before it leave */
     void (*count_slots)(struct cpu_tiling *tiling, const struct op *op);
     void (*shape_slot)(struct cpu_tiling *tiling, size_t line);
     size_t (*rows_that_fit)(const struct cpu_tiling *tiling, const struct op *op); /* its columns */
@@ -374,56 +343,33 @@ static const struct engine {
                           int threads);
     size_t width;       /* the bytes of a tile's row, where others are not tried */
     size_t first_width; /* the first of the list that is tried */
-} engines[CPU_ENGINES] = {
-    [CPU_ENGINE_picture] = {.suits = suits_picture,
-                            .count_slots = count_picture_slots,
-                            .shape_slot = shape_picture_slot,
-                            .rows_that_fit = one_row,
-                            .cut = cut_picture,
-                            .width = PICTURE_BYTES},
-    [CPU_ENGINE_line] = {.suits = suits_line,
-                         .count_slots = count_no_slots,
-                         .shape_slot = shape_tile_slot,
-                         .rows_that_fit = rows_near,
-                         .cut = cut_rows,
-                         .first_width = WIDTHS - 1},
-    [CPU_ENGINE_direct] = {.suits = suits_direct,
-                           .count_slots = count_no_slots,
-                           .shape_slot = shape_tile_slot,
-                           .rows_that_fit = rows_near,
-                           .cut = cut_rows},
-    [CPU_ENGINE_star] = {.suits = suits_star,
-                         .count_slots = count_tile_slots,
-                         .shape_slot = shape_star_slot,
-                         .rows_that_fit = rows_in_slots,
-                         .cut = cut_blocks},
-    [CPU_ENGINE_box] = {.suits = suits_box,
-                        .count_slots = count_tile_slots,
-                        .shape_slot = shape_tile_slot,
-                        .rows_that_fit = rows_in_slots,
-                        .cut = cut_blocks},
-    [CPU_ENGINE_faces] = {.suits = suits_faces,
-                          .count_slots = count_faces_slots,
-                          .shape_slot = shape_tile_slot,
-                          .rows_that_fit = rows_in_slots,
-                          .cut = cut_blocks},
-    [CPU_ENGINE_tiles] = {.suits = suits_tiles,
-                          .count_slots = count_tile_slots,
-                          .shape_slot = shape_tile_slot,
-                          .rows_that_fit = rows_in_slots,
-                          .cut = cut_blocks},
+} engines[] = {
+    {SEVERAL_STEPS, cpu_tiling_suits_picture, count_picture_slots, shape_picture_slot, one_row, cut_picture,
+     PICTURE_BYTES, 0},
+    {ONE_STEP, is_line, count_no_slots, shape_tile_slot, rows_near, cut_rows, 0, WIDTHS - 1},
+    {ONE_STEP, is_short, count_no_slots, shape_tile_slot, rows_near, cut_rows, 0, 0},
+    {ANY_STEPS, is_whole_star, count_tile_slots, shape_star_slot, rows_in_slots, cut_blocks, 0, 0},
+    {ANY_STEPS, is_whole_box, count_tile_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
+    {ANY_STEPS, cpu_tiling_suits_faces, count_faces_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
+    {ANY_STEPS, NULL, count_tile_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
 };
 
-/* Engines stand in order of preference; tiles take whatever the ones before them leave. */
+static bool suits(const struct engine *engine, const struct op *op, unsigned steps)
+{
+    return (engine->takes == ANY_STEPS || (engine->takes == ONE_STEP) == (steps == 1)) &&
+           (engine->suits == NULL || engine->suits(op));
+}
+
 static void choose_engine(struct cpu_tiling *tiling, const struct op *op)
 {
     tiling->engine = 0;
-    while (!engines[tiling->engine].suits(op, tiling->steps))
+    while (!suits(&engines[tiling->engine], op, tiling->steps))
         tiling->engine++;
     tiling->ring = both(tiling->plane) + 2 * PAIR;
     engines[tiling->engine].count_slots(tiling, op);
 }
 
+/* The extents of a slot for a tile's, margins of all steps included; rows begin where lines of memory do. */
 static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
@@ -446,7 +392,7 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
     tiling->kept_planes = fit < all ? fit : all;
 }
 
-/* Where everything stands in an arena that a thread has for itself. */
+/* Lay out the arena of a thread, in bytes. */
 static void lay_out(struct cpu_tiling *tiling, const struct op *op)
 {
     struct cpu_layout *layout = &tiling->layout;
@@ -529,10 +475,10 @@ void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, con
 
 void cpu_tiling_none(struct cpu_tiling *tiling)
 {
-    *tiling = (struct cpu_tiling){.engine = CPU_ENGINE_naive, .steps = 1};
+    *tiling = (struct cpu_tiling){.engine = CPU_ENGINE_NAIVE, .steps = 1};
 }
 
-/* Before anything is multiplied in integers: any extents may be wished for. */
+/* In floating point, before anything is multiplied in integers: a user may wish for any extents. */
 static bool exceeds_arena(const struct cpu_tiling *tiling)
 {
     double slots = (double)tiling->slots * (double)tiling->slot_samples;

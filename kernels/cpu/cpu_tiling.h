@@ -7,33 +7,36 @@
 
 #include <stdint.h>
 
-/* Chains up to this length have a loop of their own, with their weights in registers. */
+/* Chains up to this length have a loop of their own, unrolled, with all weights in registers. */
 #define MOST_FIXED_TAPS 9
 
-/* Taps of the stars and boxes of nearest neighbours that pictures have loops of their own for. */
+/* Taps of the stars and boxes of nearest neighbours that have loops of their own: of volumes and of pictures.
+ */
+#define STAR_TAPS    7
+#define BOX_TAPS     27
 #define PICTURE_STAR 5
 #define PICTURE_BOX  9
 
-/* Rows of a picture that a level takes on together, and rows of a level that are told apart. */
+/* Rows of a picture that a level computes together, and rows of a level that have slots at once at most. */
 #define PICTURE_ROWS 4
 #define PICTURE_RING 8
 
 /* Rows of sums along an axis that are open at once. */
 #define LINE_ROWS 4
 
-/* Faces of a sample in a volume, under a flux that gives each a conductivity; a picture has none between rows
-   of a plane. */
+/* Faces of a sample under a flux with conductivities, in a volume; a picture has none between rows of a
+ * plane. */
 #define FACES_OF_VOLUME  6
 #define FACES_OF_PICTURE 4
 
-/* Steps of a pass: those that are chosen, of planes, of planes of one row and of pictures that go row by row,
+/* The most steps of a pass that are tried, in volumes, in planes of one row, and by the engine for pictures;
    and the most that a wish may ask for. */
 #define CHOSEN_STEPS         10
 #define CHOSEN_FLAT_STEPS    16
 #define CHOSEN_PICTURE_STEPS 24
 #define MOST_STEPS           64
 
-/* The most channels that a tile takes together. */
+/* The most channels under one conductivity that a tile takes. */
 #define MOST_LAYERS 8
 
 /* Samples around a sample that one step may read along an axis. */
@@ -41,29 +44,36 @@ struct cpu_margin {
     size_t before, after;
 };
 
-/* Ways to run an op, each a row of a table in cpu_tiling.c and a loop in struct cpu_kernels. */
+/* Ways to run an op, in order of preference: the first that suits the op and the steps of the pass runs it.
+   Each is a row of the table in cpu_tiling.c, and loops in the .inl file of its name: cpu_tiles.inl runs
+   star, box and faces, too. naive runs what is not worth a tile. */
 enum cpu_engine {
-#define CPU_ENGINE(name) CPU_ENGINE_##name,
-#include "cpu_engines.def"
-#undef CPU_ENGINE
+    CPU_ENGINE_PICTURE,
+    CPU_ENGINE_LINE,
+    CPU_ENGINE_DIRECT,
+    CPU_ENGINE_STAR,
+    CPU_ENGINE_BOX,
+    CPU_ENGINE_FACES,
+    CPU_ENGINE_TILES,
+    CPU_ENGINE_NAIVE,
     CPU_ENGINES
 };
 
-/* Where a plane stands in an arena: in which slot, and how many rows behind the start of the slot. */
+/* The place of a plane in an arena: a slot, and the rows from its start to the plane's. */
 struct cpu_slot {
     uint32_t base, shift;
 };
 
 /* A thread's arena: where its parts begin, in bytes. It must be zeroed once, since loops over whole vectors
-   read what stands beside samples. */
+   read around the samples that they need. */
 struct cpu_layout {
-    size_t slots;      /* behind a row that vectors may read, and before another */
+    size_t slots;      /* with a row before them and a row behind them, which vectors may read */
     size_t weights;    /* of the taps, in the work type */
     size_t kept;       /* rows that a block leaves to the next one */
-    size_t free_slots; /* from here on entries: slots that hold nothing */
-    size_t levels;     /* the slots of the planes of each level, ring of them a level */
-    size_t bases;      /* what taps read: three pointers a tap */
-    size_t bytes;
+    size_t free_slots; /* entries of unused slots, here and in `levels` struct cpu_slot or pointers */
+    size_t levels;     /* the slots of each level's planes, a ring for each level */
+    size_t bases;      /* what taps read: three pointers for each tap */
+    size_t bytes;      /* of all */
 };
 
 /* A tile is a column of the field, tile_x samples wide; blocks of tile_rows of its rows stream through a
@@ -78,16 +88,16 @@ struct cpu_tiling {
     size_t lead;          /* columns of a slot before the tile's own */
     size_t pitch;         /* columns of a slot */
     size_t slot_rows;     /* rows of a slot */
-    size_t layer_samples; /* rows included that a plane moves on when it takes the place of another */
+    size_t layer_samples; /* of a slot, with the rows that planes move on when they take others' places */
     size_t slot_samples;  /* of all layers */
-    size_t slots;
-    size_t ring;         /* planes of one level that are there at once */
-    size_t kept_samples; /* that a block leaves of a layer of a plane of a level */
-    size_t kept_planes;  /* of a level that rows may be kept of */
+    size_t slots;         /* of a thread */
+    size_t ring;          /* the most planes of one level that are in slots at once */
+    size_t kept_samples;  /* that a block leaves of each layer of a plane of a level */
+    size_t kept_planes;   /* of each level for which there is room to keep rows */
     struct cpu_layout layout;
 };
 
-/* The most rows and planes of a tile. */
+/* The most rows and planes of a part of a sweep. */
 struct cpu_cut {
     size_t rows, planes;
 };
@@ -115,10 +125,10 @@ void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, con
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
                       unsigned steps);
 
-/* What an update of a sample costs, halo and memory included, in taps. */
+/* The price of an update of a sample, halo and memory included, in taps. */
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
-/* Tiles along the rows and the planes, so that there are enough for all threads. */
+/* Parts along the rows and the planes, enough of them for all threads. */
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads);
 

@@ -1,0 +1,196 @@
+/* The work type (CPU_WORK: f32 or f64) and the instruction set (CPU_ISA) that a unit of kernels is built for:
+   samples and their arithmetic, vectors and theirs, stores that bypass the caches. Kernels are written once,
+   in these words; vectors are those of GCC and Clang, and intrinsics are only here. */
+#ifndef CPU_VECTOR_H
+#define CPU_VECTOR_H
+
+#include "model/arith.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+/* Registers for vectors. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define ISA_REGISTERS 32
+#else
+#define ISA_REGISTERS 16
+#endif
+
+#define ISA_INLINE static inline __attribute__((always_inline))
+
+#define CPU_JOIN_(a, b) a##_##b
+#define CPU_JOIN(a, b)  CPU_JOIN_(a, b)
+
+/* A name of the work type, one of the instruction set (CPU_ISA), and one of both: FN(cpu_kernels) is
+   cpu_kernels_v3_f32. */
+#define OF_WORK(name) CPU_JOIN(name, CPU_WORK)
+#define OF_ISA(name)  CPU_JOIN(name, CPU_ISA)
+#define FN(name)      CPU_JOIN(OF_ISA(name), CPU_WORK)
+
+/* A counter is as wide as a value, so that a vector of comparisons is added to one of counts as it stands. */
+typedef float real_f32;
+typedef double real_f64;
+typedef uint32_t counter_f32;
+typedef uint64_t counter_f64;
+
+typedef OF_WORK(real) real;
+typedef OF_WORK(counter) counter;
+
+#define real_cover            OF_WORK(arith_cover)
+#define real_fma              OF_WORK(arith_fma)
+#define real_gamma_scaled     OF_WORK(arith_gamma_scaled)
+#define real_pm1              OF_WORK(arith_pm1)
+#define real_pm1_joint        OF_WORK(arith_pm1_joint)
+#define real_pm2              OF_WORK(arith_pm2)
+#define real_pm2_joint        OF_WORK(arith_pm2_joint)
+#define real_react            OF_WORK(arith_react)
+#define real_sqrt             OF_WORK(arith_sqrt)
+#define real_srgb_from_linear OF_WORK(arith_srgb_from_linear)
+#define real_srgb_to_linear   OF_WORK(arith_srgb_to_linear)
+#define real_tanh             OF_WORK(arith_tanh)
+#define real_uncovered        OF_WORK(arith_uncovered)
+
+/* ---- vectors ---- */
+
+typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
+
+/* A vector at any sample in memory. */
+typedef vector stored_vector __attribute__((aligned(sizeof(real)), may_alias));
+
+#define LANES (VECTOR_BYTES / sizeof(real)) /* samples in a vector */
+
+/* x86's intrinsic for an operation on vectors of the work type: MM(fmadd) is _mm256_fmadd_ps. */
+#if defined(__AVX512F__)
+#define MM_f32(operation) _mm512_##operation##_ps
+#define MM_f64(operation) _mm512_##operation##_pd
+#elif defined(__AVX2__)
+#define MM_f32(operation) _mm256_##operation##_ps
+#define MM_f64(operation) _mm256_##operation##_pd
+#else
+#define MM_f32(operation) _mm_##operation##_ps
+#define MM_f64(operation) _mm_##operation##_pd
+#endif
+#define MM(operation) OF_WORK(MM)(operation)
+
+ISA_INLINE vector vector_load(const real *samples)
+{
+    return *(const stored_vector *)samples;
+}
+
+ISA_INLINE void vector_store(real *samples, vector values)
+{
+    *(stored_vector *)samples = values;
+}
+
+/* A value in every lane. */
+ISA_INLINE vector vector_splat(real value)
+{
+    return value - (vector){(real)0};
+}
+
+/* a·b + c in every lane, rounded once. */
+ISA_INLINE vector vector_fma(vector a, vector b, vector c)
+{
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+    return MM(fmadd)(a, b, c);
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    typedef float32x4_t neon_f32;
+    typedef float64x2_t neon_f64;
+    return (vector)OF_WORK(vfmaq)((OF_WORK(neon))c, (OF_WORK(neon))a, (OF_WORK(neon))b);
+#else
+    for (size_t lane = 0; lane < LANES; lane++)
+        c[lane] = real_fma(a[lane], b[lane], c[lane]);
+    return c;
+#endif
+}
+
+/* The vectors that begin one sample before `centre` and one sample behind its first, out of registers, where
+   one instruction does that (ISA_SHIFTS). A load would straddle two lines of the cache. */
+#if defined(__AVX512F__)
+#define ISA_SHIFTS    1
+#define ISA_ALIGN_f32 _mm512_alignr_epi32
+#define ISA_ALIGN_f64 _mm512_alignr_epi64
+
+ISA_INLINE vector vector_left(vector before, vector centre)
+{
+    return (vector)OF_WORK(ISA_ALIGN)((__m512i)centre, (__m512i)before, LANES - 1);
+}
+
+ISA_INLINE vector vector_right(vector centre, vector behind)
+{
+    return (vector)OF_WORK(ISA_ALIGN)((__m512i)behind, (__m512i)centre, 1);
+}
+#endif
+
+/* ---- past the caches ---- */
+
+#define ISA_LINE 64 /* bytes that memory moves at once */
+
+/* Copy by streaming stores what will not be read again soon: no line of `to` is fetched just to be
+   overwritten, if the instruction set has such stores. Other threads may read it after isa_stores_done. */
+static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes)
+{
+#if defined(__SSE2__)
+    size_t head = -(uintptr_t)to % ISA_LINE;
+
+    if (head > bytes)
+        head = bytes;
+    memcpy(to, from, head);
+    for (; head + ISA_LINE <= bytes; head += ISA_LINE) {
+        const char *line = (const char *)from + head;
+#if defined(__AVX2__)
+        for (size_t i = 0; i < ISA_LINE; i += sizeof(__m256i))
+            _mm256_stream_si256((__m256i *)((char *)to + head + i),
+                                _mm256_loadu_si256((const __m256i *)(line + i)));
+#else
+        for (size_t i = 0; i < ISA_LINE; i += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)((char *)to + head + i),
+                             _mm_loadu_si128((const __m128i *)(line + i)));
+#endif
+    }
+    memcpy((char *)to + head, (const char *)from + head, bytes - head);
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+/* The same from a register; `to` is aligned like a vector. */
+ISA_INLINE void vector_stream(real *to, vector values)
+{
+#if defined(__SSE2__)
+    MM(stream)(to, values);
+#else
+    *(vector *)(void *)to = values;
+#endif
+}
+
+/* Prefetch a line into the second-level cache. */
+static inline void isa_fetch(const void *line)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(line, 0, 2);
+#else
+    (void)line;
+#endif
+}
+
+/* Wait until others see the streaming stores. */
+static inline void isa_stores_done(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+#endif
