@@ -15,22 +15,24 @@
  * planes, and those behind its first column and its first row. A face between rows serves the next row of the
  * same thread; one between planes is kept as the product with which the next plane's chain begins.
  *
- * A warp walks along the planes of a volume, or down a picture, whose rows it takes by the handful. The next
- * planes come while these are computed, and x neighbours by shuffles. Nothing is in shared memory, and no
- * warp waits for another. What the edge rule gives is put in its place when samples come: the walk knows of
- * no edge but that held samples stay.
+ * A warp walks along the planes of a volume, or down a picture, of whose rows it takes several at a time. The
+ * samples of the next step are loaded into registers while this one is computed (double buffering in
+ * registers), and neighbours in x come by warp shuffles. Nothing is in shared memory, and no warp waits for
+ * another. The edge rule is applied as samples are loaded: the walk itself knows no edges, but that held
+ * samples stay.
  *
  * The reciprocal is the fast one, which is wrong beyond its range. The greatest magnitude of the samples of a
- * step says whether that may be: then a thread computes its samples again at the end, one by one. */
+ * step says whether a sample may be beyond it: then the thread computes its samples of these planes again at
+ * the end, one by one (take_one_by_one). */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 #include <algorithm>
 #include <limits>
 
-/* What the compiler must know of a walk. Rows: of a volume's plane, or of a picture at a time, that a thread
-   owns. Joint: channels under one conductivity; 0 where each has its own. Relaxes: a single channel, more
-   than once, or reacts. Blocks: that a multiprocessor should hold. */
+/* The constants of a walk. Rows: that a thread owns, of a volume's plane, or of a picture at a time. Joint:
+   channels under one conductivity; 0: each has its own. Relaxes: a sample is relaxed more than once, or
+   reacts. Blocks: that a multiprocessor should hold. */
 template <typename Type, flux Flux_, bool Volume_, bool Relaxes_, int Joint_, int Rows_, int Warps_,
           int Blocks_>
 struct faces_form {
@@ -42,8 +44,8 @@ struct faces_form {
     static constexpr int Threads = CUDA_WARP * Warps;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Width = CUDA_WARP * Pack;
-    static constexpr int Lines = Volume ? Rows + 2 : Rows; /* that come together */
-    static constexpr int FirstOwn = Volume ? 1 : 0;        /* of them */
+    static constexpr int Lines = Volume ? Rows + 2 : Rows; /* rows that a step loads */
+    static constexpr int FirstOwn = Volume ? 1 : 0;        /* the first of them that is the thread's own */
     static constexpr int Planes = Volume ? 1 : Rows;       /* of a step */
 
     /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
@@ -53,8 +55,8 @@ struct faces_form {
     }
 };
 
-/* Magnitudes of samples, to be compared with a limit. Of doubles the upper half will do, by which a NaN is
-   beyond any; of floats a NaN is none. */
+/* Keys that compare magnitudes of samples with a limit. Of doubles the upper half is enough, in which a NaN
+   is beyond any limit; of floats, max() drops NaNs. */
 CUDA_INLINE float faces_key(float magnitude)
 {
     return magnitude;
@@ -88,8 +90,8 @@ template <typename T> struct faces_magnitude {
     }
 };
 
-/* Where all magnitudes are below, differences are finite, and 1 + Σ q² of four channels has a normal
-   reciprocal. */
+/* The limit of magnitudes: below it, differences are finite, and 1 + Σ q² of four channels has a normal
+ * reciprocal. */
 template <typename T> static T faces_limit(T inverse_scale)
 {
     const bool is_f32 = sizeof(T) == sizeof(float);
@@ -104,17 +106,17 @@ template <typename Form> struct faces_job {
     cuda_view<T> from, to;
     T x, row, plane, centre; /* weights of faces, or taps, along each axis */
     cuda_heat<T> heat;
-    T limit;
+    T limit; /* of magnitudes, for the fast reciprocal */
     enum edge_rule rule;
-    const T *outside;
+    const T *outside; /* EDGE_CONSTANT: a value for each channel */
     const cuda_tap<T> *taps;
     int tap_count;
     int first_channel, groups; /* groups of Form::Channels */
     int first, end;            /* planes to compute */
-    int chunk;                 /* planes a warp computes */
-    unsigned tiles_x, tiles;   /* side by side, as wide as a warp; and all of a plane */
-    unsigned wide_tiles;       /* of these; behind them are those of the last columns, */
-    unsigned narrow_lanes;     /* with so many lanes side by side */
+    int chunk;                 /* planes that a warp computes */
+    unsigned tiles_x, tiles;   /* in a row, as wide as a warp; and all of a plane */
+    unsigned wide_tiles;       /* of these; the others have the last columns, */
+    unsigned narrow_lanes;     /* with so many lanes in a row */
 };
 
 template <typename Form> struct faces_walk {
@@ -126,8 +128,8 @@ template <typename Form> struct faces_walk {
     static constexpr unsigned Beside = 1u << 31;
     using pixels = T[Channels][Pack];
 
-    /* What comes together: lines of each channel, and, for the lane at either side of the warp, the column
-       beside its rows. */
+    /* The samples that a step loads: lines of each channel, and, in the first and the last lane of a row, the
+       column beside the tile. */
     struct arrival {
         T lines[Channels][Lines][Pack];
         T beside[Channels][Rows];
@@ -142,30 +144,32 @@ template <typename Form> struct faces_walk {
     };
 
     const faces_job<Form> &job;
-    int lanes; /* side by side */
+    int lanes; /* in a row */
     int channel;
-    int x, row; /* of this lane's first sample */
-    int begin, end;
-    int plane_before, plane_behind; /* what stands there for those outside the chunk, or −1 */
-    bool whole;                     /* all columns of the pack are of the grid */
-    bool is_first, is_last;         /* of the lanes side by side */
-    int beside_shift;               /* from the pack's first column to the one beside the tile, */
-    int behind_shift;               /* and to what stands for the one behind the grid's last */
-    bool looks_beside, behind_outside;
-    unsigned at[Lines]; /* of a volume: where lines begin in a plane, at this lane's pack */
-    unsigned outside;   /* a bit a line that is nowhere in the grid, and Beside */
-    unsigned wanted;    /* a bit a row that is stored */
-    unsigned held;      /* a bit a sample that keeps its value in every plane */
+    int x, row;     /* of this lane's first sample */
+    int begin, end; /* planes of the warp's chunk */
+    int plane_before,
+        plane_behind;       /* the planes that the edge rule puts before and behind the chunk, or −1 */
+    bool whole;             /* all columns of the pack are in the grid */
+    bool is_first, is_last; /* of the lanes in a row */
+    int beside_shift;       /* from the pack's first column to the one beside the tile, */
+    int behind_shift;       /* and to the one that the edge rule puts behind the grid's last */
+    bool looks_beside,
+        behind_outside; /* the lane loads a column beside the tile; the column behind is outside */
+    unsigned at[Lines]; /* of a volume: bytes from a plane's start to this lane's pack of each line */
+    unsigned outside;   /* a bit for each line that is outside the grid, and Beside for the column */
+    unsigned wanted;    /* a bit for each row that is stored */
+    unsigned held;      /* a bit for each sample that keeps its value in every plane */
 
-    /* What a step leaves for the next: the first products of its chains, of a volume; of a picture the
-       conductivities of the faces above. And samples of the plane before, or the row above. */
+    /* A step leaves to the next one: in a volume, the products with which its chains begin; in a picture, the
+       conductivities of the faces above; and samples of the plane before, or the row above. */
     T products[Channels][Rows][Pack];
     T above_factors[Pack];
     pixels above;
     T before[Channels][Rows][Pack];
     faces_magnitude<T> magnitude_before;
 
-    int wild_begin, wild_end; /* planes between which some are to be computed again */
+    int wild_begin, wild_end; /* the planes among which some are computed again */
 
     /* ---- the place ---- */
 
@@ -191,6 +195,7 @@ template <typename Form> struct faces_walk {
         see_rows();
     }
 
+    /* The warp's channels and planes. */
     CUDA_INLINE void place_chunk(unsigned rest)
     {
         const unsigned groups = static_cast<unsigned>(job.groups);
@@ -205,6 +210,7 @@ template <typename Form> struct faces_walk {
         plane_behind = cuda_near_index(job.rule, end, planes);
     }
 
+    /* The lane's columns, and those around the tile by the edge rule. */
     CUDA_INLINE void place_columns()
     {
         const int nx = job.from.nx;
@@ -219,6 +225,7 @@ template <typename Form> struct faces_walk {
         behind_shift = (behind_outside ? nx - 1 : behind) - x;
     }
 
+    /* The lines of a volume's plane, by the edge rule. */
     CUDA_INLINE void place_lines()
     {
         const int rows = job.from.rows;
@@ -233,6 +240,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* Which samples are stored, and which are held. */
     CUDA_INLINE void see_rows()
     {
         const int nx = job.from.nx, rows = job.from.rows;
@@ -254,7 +262,7 @@ template <typename Form> struct faces_walk {
         return job.outside == NULL ? T(0) : job.outside[channel + c];
     }
 
-    /* Where this lane's pack of a line stands: from the plane of a volume, or the row of a picture. */
+    /* This lane's pack of a line, in the plane of a volume, or in the row of a picture. */
     template <typename Sample> CUDA_INLINE Sample *here(Sample *plane, int l) const
     {
         if constexpr (Volume)
@@ -265,7 +273,8 @@ template <typename Form> struct faces_walk {
 
     /* ---- arrival ---- */
 
-    /* A lane's pack of each line. Of columns behind the grid's last, only the next is ever looked at. */
+    /* Load a lane's pack of each line. Of the columns behind the grid's last, only the first one is ever
+     * read. */
     template <typename Line> CUDA_INLINE void load_packs(arrival &arrived, int c, const Line &line) const
     {
         if (whole) {
@@ -286,6 +295,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* Load the column beside the tile, in the lanes at its sides. */
     template <typename Line> CUDA_INLINE void load_beside(arrival &arrived, int c, const Line &line) const
     {
 #pragma unroll
@@ -297,7 +307,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
-    /* Lines, and columns beside the tile, that are nowhere in the grid. */
+    /* Put the value outside into lines, and columns beside the tile, that are not in the grid. */
     CUDA_INLINE void replace(arrival &arrived, unsigned lines) const
     {
 #pragma unroll
@@ -315,7 +325,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
-    /* The planes of a step, of which none outside the chunk is wanted but the nearest. */
+    /* Load the planes of a step. Outside the chunk only the nearest plane on either side is ever read. */
     CUDA_INLINE void load(arrival &arrived, int plane) const
     {
         unsigned lines = outside;
@@ -341,6 +351,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* The greatest magnitude of the samples of a step. */
     CUDA_INLINE void measure(arrival &arrived) const
     {
         arrived.magnitude = {};
@@ -362,7 +373,7 @@ template <typename Form> struct faces_walk {
 
     /* ---- a face ---- */
 
-    /* c·g of the face between two samples: what each channel has there. */
+    /* c·g of the face between two samples, of all channels under one conductivity. */
     template <typename One, typename Other>
     CUDA_INLINE T factor(const One &one, const Other &other, T weight) const
     {
@@ -383,6 +394,7 @@ template <typename Form> struct faces_walk {
 
     /* ---- a row ---- */
 
+    /* Gather the neighbours of a row: those in x by shuffles, the others from registers. */
     CUDA_INLINE void surround(surroundings &around, const arrival &now, const arrival &next, int r) const
     {
 #pragma unroll
@@ -413,13 +425,14 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* The weight of the faces between lines: rows of a volume, or planes, which are the rows of a picture. */
     CUDA_INLINE T weight_down() const
     {
         return Volume ? job.row : job.plane;
     }
 
-    /* A relaxation by pm1 or pm2. Differences are taken towards the sample, as if they were nobody else's: of
-       0 the negative is another number. */
+    /* A relaxation by pm1 or pm2. Each sample takes its differences itself instead of negating its
+       neighbour's, since that would turn the sign of a zero. */
     CUDA_INLINE void conduct(pixels &done, const surroundings &around, int r)
     {
         T x_factors[Pack + 1], below_factors[Pack], next_factors[Pack];
@@ -476,7 +489,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
-    /* What one more neighbour adds to a chain, which begins with a product. */
+    /* Add one more neighbour to a chain, which begins with a product. */
     CUDA_INLINE T link(bool begins, T sum, T u, T neighbour, T weight) const
     {
         T value = neighbour;
@@ -510,6 +523,7 @@ template <typename Form> struct faces_walk {
         return job.heat.reacts ? cuda_react(u, job.heat.reaction, job.heat.remainder) : u;
     }
 
+    /* All relaxations of a row's samples. */
     CUDA_INLINE void relax_all(pixels &own, const surroundings &around, faces_magnitude<T> &magnitude) const
     {
 #pragma unroll
@@ -553,6 +567,7 @@ template <typename Form> struct faces_walk {
 
     /* ---- samples one by one ---- */
 
+    /* A sample of the field, by the edge rule. */
     CUDA_INLINE T read(int plane, int row_index, int column, int c) const
     {
         const int in_plane = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
@@ -564,6 +579,7 @@ template <typename Form> struct faces_walk {
         return job.from.row(in_plane, channel + c, in_row)[in_column];
     }
 
+    /* A relaxation of one pixel, tap by tap, with the exact division. */
     CUDA_INLINE void relax_one(T (&own)[Channels], int plane, int row_index, int column) const
     {
         T sums[Channels] = {};
@@ -591,6 +607,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* Compute a pixel again, and write it over the first result. */
     CUDA_INLINE void take_one(int plane, int r, int j) const
     {
         const int row_index = Volume ? row + r : 0;
@@ -608,7 +625,8 @@ template <typename Form> struct faces_walk {
             job.to.row(plane, channel + c, row_index)[x + j] = own[c];
     }
 
-    /* What is wild of this lane's samples, or of the columns beside them. */
+    /* Compute this lane's samples again in planes in which it, or a lane beside it, has met a magnitude
+       beyond the limit. */
     CUDA_INLINE void take_one_by_one() const
     {
         const int begin_before = __shfl_up_sync(CUDA_ALL_LANES, wild_begin, 1, lanes);
@@ -630,8 +648,8 @@ template <typename Form> struct faces_walk {
 
     /* ---- the walk ---- */
 
-    /* What a step finds of what came before it, of which `behind` is the last: of a volume the plane before,
-       of a picture the row above. `now` is the step's own. */
+    /* Before the first step: what a step before it would have left, from the samples `behind` it, the plane
+       before or the rows above. `now` has the first step's own. */
     CUDA_INLINE void open(const arrival &behind, const arrival &now)
     {
         keep(behind);
@@ -661,6 +679,7 @@ template <typename Form> struct faces_walk {
         }
     }
 
+    /* Keep samples for the next step. */
     CUDA_INLINE void keep(const arrival &now)
     {
 #pragma unroll
@@ -685,7 +704,7 @@ template <typename Form> struct faces_walk {
                                       [&](int c) { return now.lines[c][1][j]; }, job.row);
     }
 
-    /* `next` comes after `now`, while that is computed. */
+    /* Compute the rows of `now`, while the loads of `next` are under way: only the last rows need them. */
     CUDA_INLINE void step(const arrival &now, arrival &next, int plane)
     {
         faces_magnitude<T> magnitude = {};
@@ -749,8 +768,8 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 
 /* ---- the host ---- */
 
-/* The taps of a step with all its faces, of a volume and of a picture, whose rows are planes: places in the
-   box of 3×3×3. The one in the middle is that of the sample itself, which has no face. */
+/* The taps of a step with all its faces, of a volume and of a picture, whose rows are planes, as places in
+   the box of 3×3×3. The one in the middle is the sample itself, which has no face. */
 static const int volume_taps[] = {4, 10, 12, 13, 14, 16, 22}, picture_taps[] = {4, 12, 13, 14, 22};
 
 /* Whether these are an op's taps, and those on both sides of a sample weigh the same. */
@@ -789,7 +808,7 @@ static bool relaxes(const struct op *op)
 
 /* ---- forms ---- */
 
-/* Rows of a thread, and blocks of a multiprocessor, as an H100 is fastest without spills. */
+/* Rows of a thread, and blocks of a multiprocessor, with which an H100 is fastest and nothing spills. */
 template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexpr int separate_rows()
 {
     if (!Volume)
@@ -862,18 +881,19 @@ template <typename T, typename Act> static auto choose(const struct op *op, size
 
 /* ---- how a launch is cut ---- */
 
-/* Longer walks drift apart, and miss in the caches what they share; most of all those of few rows at a time.
- */
+/* The most planes of a walk. In longer ones warps drift apart, above all warps that take few rows at a time,
+   and no longer find in the caches the rows that they share. */
 template <typename Form> static constexpr int most_planes()
 {
     return Form::Volume ? 32 : Form::Rows == 1 ? 64 : 128;
 }
 
-/* Blocks of a plane of a volume; of a row of a picture, warps. */
+/* The tiles of a plane of a volume, each for a block; or of a row of a picture, each for a warp. A volume's
+   last columns may be fewer than a warp is wide: narrow tiles have several rows of fewer lanes. */
 struct tiling {
-    long long tiles_x;       /* side by side, as wide as a warp */
-    long long tiles, narrow; /* all; and those of the last columns, which come last */
-    int narrow_lanes;        /* side by side in these */
+    long long tiles_x;       /* in a row, as wide as a warp */
+    long long tiles, narrow; /* all; and the narrow ones, which come last */
+    int narrow_lanes;        /* in a row of these */
 };
 
 template <typename Form> static struct tiling tile(long long nx, long long rows)
@@ -896,8 +916,8 @@ template <typename Form> static struct tiling tile(long long nx, long long rows)
     return tiling;
 }
 
-/* Planes of a walk, where the device runs `residents` blocks at once and there are so many columns of tiles.
- */
+/* Planes of a walk, if the device runs `residents` blocks at once, and `columns` tiles cover a plane's
+ * channels. */
 template <typename Form> static long long chunk_of(long long planes, long long columns, long long residents)
 {
     if (Form::Volume)
@@ -918,7 +938,7 @@ template <typename Form> static long long blocks_of(long long planes, long long 
 
 /* ---- the rung ---- */
 
-/* Groups of channels that one launch computes: all where each channel is one. */
+/* Groups of channels that one launch computes: all if each channel is one. */
 static long long groups_of(const struct op *op)
 {
     return op->joint > 0 ? 1 : static_cast<long long>(op->channels);

@@ -11,15 +11,15 @@
 /* The most blocks that a launch counts along its second and third axis. */
 #define EACH_BLOCKS 65535
 
-/* What one launch computes. A layer is a plane of one channel, counted from the first one of the launch;
-   samples in all three spans have no tap outside the grid. */
+/* The samples that one launch computes. A layer is a plane of one channel, counted from the first one of the
+   launch. */
 template <typename T> struct each_part {
     const T *from, *kept;
     T *to; /* all three: the first layer of the launch */
     int nx, rows, layers, first_row;
-    int pitch;
-    long long layer_stride, plane_stride;
-    cuda_indices x, row, layer;
+    int pitch;                            /* samples from one row to the next */
+    long long layer_stride, plane_stride; /* likewise from one layer or plane */
+    cuda_indices x, row, layer;           /* a sample in all three has no tap outside the grid */
     int channels;
     long long planes, first_layer; /* of the grid */
 };
@@ -30,7 +30,7 @@ struct each_site {
     long long offset;
 };
 
-/* Blocks are counted by the three axes of the launch, which spares divisions. */
+/* Find the sample of a thread; false if there is none: the last blocks reach beyond the grid. */
 template <typename T> static CUDA_INLINE bool each_locate(const each_part<T> &part, each_site *site)
 {
     site->x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -40,8 +40,8 @@ template <typename T> static CUDA_INLINE bool each_locate(const each_part<T> &pa
     return site->x < part.nx && site->row < part.rows && site->layer < part.layers;
 }
 
-/* How far along an axis the sample stands that a tap reads; `outside` is set where the rule puts nothing of
-   the grid. */
+/* The distance along an axis to the sample that a tap reads; sets `outside` if the rule has no sample of the
+   grid there. */
 static CUDA_INLINE long long each_shift(enum edge_rule rule, long long own, int offset, long long extent,
                                         bool *outside)
 {
@@ -62,7 +62,7 @@ static inline dim3 each_block(size_t rows)
     return rows == 1 ? dim3(32, 1, EACH_THREADS / 32) : dim3(32, EACH_THREADS / 32, 1);
 }
 
-/* Blocks for so many samples, as far as one launch counts them. */
+/* Blocks for these extents, as many as one launch may have. */
 static inline dim3 each_grid(dim3 block, size_t nx, size_t rows, unsigned long long layers)
 {
     const auto blocks = [](unsigned long long samples, unsigned extent, unsigned most) {
@@ -74,12 +74,13 @@ static inline dim3 each_grid(dim3 block, size_t nx, size_t rows, unsigned long l
                 blocks(layers, block.z, EACH_BLOCKS));
 }
 
-/* Layers of a plane, as a launch counts them. */
+/* Layers in a plane: its channels, or one, if a thread computes all channels of a pixel. */
 static inline int each_layers(const struct op *op, int channels)
 {
     return op->joint > 0 ? 1 : channels;
 }
 
+/* The form of a kernel of this family. */
 static inline struct cuda_form each_form(const struct cuda_question *asked, const void *kernel)
 {
     struct cuda_form form = cuda_form();
@@ -128,7 +129,8 @@ static each_part<T> each_part_of(const struct cuda_job *job, long long first, in
     return part;
 }
 
-/* Call launch(grid, block, part) for each part of a job; what one launch cannot count is cut into several. */
+/* Call launch(grid, block, part) for each part of a job: more blocks than one launch may have are several
+ * parts. */
 template <typename T, typename Launch>
 static cudaError_t each_launch(const struct cuda_job *job, const Launch &launch)
 {

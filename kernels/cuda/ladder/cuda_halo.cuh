@@ -1,15 +1,16 @@
-/* What the textbook rungs share: a tile of samples with its halo in shared memory, and threads whose number
- * has nothing to do with it. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a block
- * may have: cells and samples are dealt out in turns.
+/* The common part of the rungs `tile`, `march` and `register`: a tile of samples with its halo in shared
+ * memory, and any number of threads. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a
+ * block may have: cells and samples are dealt out in turns.
  *
- * What takes divisions and edge tests is settled once a block, in two tables: where each cell of the tile's
- * plane stands in the grid's plane, and which cell each sample is. A plane then costs additions alone.
+ * Divisions and edge tests are done once a block, and their results kept in two tables in shared memory:
+ * where each cell of the tile's plane is in the grid's plane, and which cell each sample is. A plane then
+ * costs additions only.
  *
  * A kernel begins with halo_locate, which finds the block's tile. halo_share_taps and halo_take lay out its
  * shared memory. halo_settle_cells and halo_settle_samples fill the two tables. Then, plane by plane,
- * halo_supplied says which plane the edge rule puts in the place of one outside, and halo_copy lets a cell
- * of it come. A sample of which halo_holds or held() is true keeps its value; any other is what the filter
- * makes of the cells. */
+ * halo_supplied says which plane the edge rule puts in the place of one outside, and halo_copy starts the
+ * copy of one of its cells. A sample for which halo_holds or held() is true keeps its value; any other is
+ * computed by the filter from the cells. */
 #ifndef CUDA_HALO_CUH
 #define CUDA_HALO_CUH
 
@@ -29,11 +30,11 @@ struct halo_tile {
     struct reach reach_x, reach_row, reach_plane;
     int width, height; /* of a plane with its halo */
     int cells;         /* width × height */
-    int span;          /* planes beyond one that the taps of a sample reach */
-    int corner;        /* from a plane's first cell to its first sample's */
+    int span;          /* planes besides its own that the taps of a sample reach */
+    int corner;        /* from a plane's first cell to that of its first sample */
 };
 
-/* What a launch computes. Planes are counted from its first one. */
+/* The parameters of a launch. Planes are counted from its first one. */
 template <typename T> struct halo_task {
     const T *from;
     T *to; /* both: the first plane of the launch */
@@ -42,13 +43,13 @@ template <typename T> struct halo_task {
     cuda_edge<T> edge;
     halo_tile tile;
     int first_block;            /* of the third axis */
-    int planes, run;            /* in all, and of a block */
-    cuda_indices x, row, plane; /* with all taps inside the grid */
-    cuda_indices there;         /* planes of the grid */
-    long long first, extent;    /* planes: of the launch in the grid, and of the grid */
+    int planes, run;            /* of the launch, and of a block */
+    cuda_indices x, row, plane; /* indices with all taps inside the grid */
+    cuda_indices there;         /* planes that the grid has */
+    long long first, extent;    /* the launch's first plane in the grid, and the grid's planes */
 };
 
-/* Where a block's tile stands, and how much of it lies inside the grid. */
+/* The place of a block's tile, and the part of it that is inside the grid. */
 struct halo_place {
     int x, row, channel, first; /* plane */
     int width, rows, planes;
@@ -81,14 +82,15 @@ template <typename T> static CUDA_INLINE halo_place halo_locate(const halo_task<
     return place;
 }
 
-/* From the first plane of a launch to another one, in a block's channel. */
+/* Samples from the first plane of a launch to another one, in a block's channel. */
 template <typename T>
 static CUDA_INLINE long long halo_offset_of(const halo_task<T> &task, const halo_place &place, int plane)
 {
     return place.channel * task.channel_stride + plane * task.plane_stride;
 }
 
-/* The turns of a thread among so many planes of so many items each. */
+/* The items that a thread takes in turn, through planes of `count` items each: every halo_threads()-th one,
+   found by additions. */
 struct halo_turn {
     int plane, index;
     int count, plane_step, index_step;
@@ -117,7 +119,7 @@ template <typename U> __host__ __device__ __forceinline__ size_t halo_bytes(size
     return (count * sizeof(U) + 15) / 16 * 16;
 }
 
-/* An array from what is left of a block's shared memory. */
+/* Take an array from the rest of a block's shared memory. */
 template <typename U> static CUDA_INLINE U *halo_take(unsigned char **shared, int count)
 {
     U *const taken = reinterpret_cast<U *>(*shared);
@@ -126,7 +128,7 @@ template <typename U> static CUDA_INLINE U *halo_take(unsigned char **shared, in
     return taken;
 }
 
-/* Taps that a filter reads one by one are read by every thread: they move to shared memory. */
+/* Every thread reads the taps of a filter that has a list of them: copy the list to shared memory. */
 template <typename T>
 static CUDA_INLINE void halo_share_taps(cuda_any_filter<T> *filter, unsigned char **shared)
 {
@@ -148,7 +150,7 @@ template <typename T> static inline size_t halo_tap_bytes(const struct op *op)
 
 /* ---- loading ---- */
 
-/* Where a cell stands in the grid's plane, or −1 where the edge rule puts nothing of the grid. */
+/* The place of a cell in the grid's plane; −1: the edge rule has no sample of the grid there. */
 template <typename T>
 static CUDA_INLINE int halo_offset(const halo_task<T> &task, const halo_place &place, int cell)
 {
@@ -170,8 +172,8 @@ static CUDA_INLINE void halo_settle_cells(const halo_task<T> &task, const halo_p
         offsets[cell] = halo_offset(task, place, cell);
 }
 
-/* What the edge rule supplies for a plane of a launch: itself, another one, or NULL where it puts nothing of
-   the grid. */
+/* The plane that the edge rule supplies for a plane of a launch: itself, another one, or NULL, none of the
+ * grid. */
 template <typename T>
 static CUDA_INLINE const T *halo_supplied(const halo_task<T> &task, int plane, const T *itself)
 {
@@ -181,13 +183,13 @@ static CUDA_INLINE const T *halo_supplied(const halo_task<T> &task, int plane, c
     return index < 0 ? NULL : itself + (index - task.first - plane) * task.plane_stride;
 }
 
-/* What stands where the edge rule puts nothing of the grid. */
+/* The value of samples that the edge rule takes from outside the grid. */
 template <typename T> static CUDA_INLINE T halo_outside(const halo_task<T> &task, const halo_place &place)
 {
     return task.edge.rule == EDGE_CONSTANT ? task.edge.outside[place.channel] : T(0);
 }
 
-/* Let a cell come. */
+/* Fill a cell: start an asynchronous copy, or write the value outside. */
 template <typename T> static CUDA_INLINE void halo_copy(T *cell, const T *plane, int offset, T outside)
 {
     if (plane == NULL || offset < 0)
@@ -198,8 +200,8 @@ template <typename T> static CUDA_INLINE void halo_copy(T *cell, const T *plane,
 
 /* ---- computing ---- */
 
-/* A sample of the tile's plane: its cell, and where it stands in the grid's plane; the complement of that
-   where the edge rule holds it in every plane. */
+/* A sample of the tile's plane: its cell, and its place in the grid's plane, or the complement of that if the
+   edge rule holds the sample in every plane. */
 struct halo_sample {
     int cell, offset;
 
@@ -244,7 +246,7 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 
 /* ---- on the host ---- */
 
-/* Any op of taps; not what looks at one sample alone. */
+/* Any op with taps; ops on single samples have nothing to share. */
 static inline bool halo_serves(const struct cuda_question *asked)
 {
     if (asked->op->kind == OP_UNSHARP || asked->op->kind == OP_POINT)
@@ -291,6 +293,7 @@ static inline unsigned halo_block(long long samples, int most)
     return static_cast<unsigned>(threads < most ? threads : most);
 }
 
+/* Whether a tile and a run of planes are within the limits of launches and of shared memory. */
 static inline bool halo_fits(const struct cuda_question *asked, size_t bytes, const halo_tile &tile, int run,
                              int planes)
 {
@@ -324,7 +327,7 @@ static inline dim3 halo_grid(const halo_tile &tile, size_t nx, size_t rows, long
                 static_cast<unsigned>(layers < HALO_BLOCKS ? layers : HALO_BLOCKS));
 }
 
-/* What all forms of the family tell of themselves. */
+/* The form of a kernel of this family. */
 static inline struct cuda_form halo_form(const struct op *op, const struct shape *shape,
                                          const halo_tile &tile, int run, unsigned threads,
                                          size_t shared_bytes, const void *kernel)
@@ -346,6 +349,7 @@ static inline struct cuda_form halo_form(const struct op *op, const struct shape
     return form;
 }
 
+/* The parameters that all launches of a job have in common. */
 template <typename T> static halo_task<T> halo_task_of(const struct cuda_job *job, const halo_tile &tile)
 {
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
@@ -388,7 +392,7 @@ static inline halo_tile halo_tile_of_form(const struct cuda_job *job)
     return halo_tile_with(job->op->op, job->form->tile_x, job->form->tile_y, job->form->tile_z);
 }
 
-/* What one launch cannot count is cut into several. */
+/* Launch a kernel for a job; more blocks than one launch may have are several launches. */
 template <typename T, typename Filter>
 static cudaError_t halo_launch(const struct cuda_job *job, const halo_tile &tile,
                                void (*kernel)(halo_task<T>, Filter), const Filter &filter)

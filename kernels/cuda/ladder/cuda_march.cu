@@ -7,7 +7,13 @@
  *   many planes a block walks. Loads go on while samples are computed.
  * Costs: a barrier a plane, and what a thread does once a plane: several samples a thread make up for it.
  * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the caches have the halo.
- * Wins when: taps are off the axes, so that registers cannot hold what they read. */
+ * Wins when: taps are off the axes, so that registers cannot hold what they read.
+ *
+ * A software pipeline over planes. For each plane of the walk, all threads wait until the newest plane that
+ * its taps read has arrived (asynchronous copies, committed plane by plane), meet at one barrier, start the
+ * copy of the plane MARCH_AHEAD later into the ring's free stage, and compute their samples. The barrier
+ * serves twice: the copies of all threads have arrived, and nobody reads the stage any more that is filled
+ * next. The first turns of the loop, before the walk's first plane, only fill the ring. */
 #include "cuda_halo.cuh"
 
 #define MARCH_X       64
@@ -15,12 +21,13 @@
 #define MARCH_COARSEN 32
 #define MARCH_THREADS 256
 
-/* Planes that are on their way while one is computed. */
+/* Planes whose copies are under way while one is computed. */
 #define MARCH_AHEAD 2
 
-/* The ring of planes, in cells: the stage of the lowest plane that the taps reach turns by one each plane. */
+/* The ring of planes, a circular buffer: a stage for each plane that the taps reach, for those under way, and
+   the one that is filled. With each plane of the walk the lowest stage moves on by one. */
 struct march_ring {
-    int lowest, plane_cells, all_cells;
+    int lowest, plane_cells, all_cells; /* lowest: the first cell of the lowest plane that the taps reach */
 
     CUDA_INLINE int stage(int plane) const
     {
@@ -29,6 +36,7 @@ struct march_ring {
     }
 };
 
+/* Start the copies of a plane's cells. */
 template <typename T>
 static CUDA_INLINE void march_load(const T *plane, const int *offsets, int count, T outside, T *cells)
 {
@@ -37,6 +45,7 @@ static CUDA_INLINE void march_load(const T *plane, const int *offsets, int count
         halo_copy(cells + cell, plane, offsets[cell], outside);
 }
 
+/* Compute the tile's samples of a plane, in turns of all threads. */
 template <typename T, typename Filter>
 static CUDA_INLINE void march_plane(const halo_tile &tile, const march_ring &ring, const T *cells,
                                     const halo_sample *samples, int count, bool held, const Filter &filter,
@@ -75,6 +84,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
     halo_settle_cells(task, place, offsets);
     halo_settle_samples(task, place, samples);
     __syncthreads();
+    /* `next` is the plane that is loaded, `ahead` planes before `plane` is computed. */
     int plane = place.first - ahead, next = place.first + tile.reach_plane.low;
     const T *from = task.from + halo_offset_of(task, place, next);
     T *to = task.to + halo_offset_of(task, place, place.first);

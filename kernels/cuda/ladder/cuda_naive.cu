@@ -1,12 +1,17 @@
 /* Rung `naive`.
  *
- * Known as: one thread per output.
+ * Known as: one thread per output, global-memory stencil.
  * Idea: one thread a sample, and nothing between it and the device's memory.
  * Adds: nothing; it serves every op of taps, every shape and edge rule, and is what the other rungs are
- * compared with. Weights are kernel parameters, which lie in constant memory, or a list of taps that all
- * threads read. Costs: each tap is a load of its own; only the caches know that neighbours read the same
- * samples. Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words
- * through L1. Wins when: the grid is small, or no other rung applies. */
+ *   compared with. Weights are kernel parameters, which lie in constant memory, or a list of taps that all
+ *   threads read.
+ * Costs: each tap is a load of its own; only the caches know that neighbours read the same samples.
+ * Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words through L1.
+ * Wins when: the grid is small, or no other rung applies.
+ *
+ * Neighbouring threads have neighbouring samples of a row, so that a warp's loads are coalesced: each tap of
+ * 32 samples is one or two lines of memory. A sample whose taps are all inside the grid reads at fixed
+ * distances from itself; only those near an edge ask the edge rule for each tap. */
 #include "cuda_each_sample.cuh"
 
 /* A sample with a tap outside the grid. */
@@ -33,9 +38,9 @@ static CUDA_INLINE T naive_edge_sample(const each_part<T> &part, const cuda_edge
     });
 }
 
-/* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. Before 7.5 and from 10.0 on ptxas wants some more
-   of those. */
+/* Blocks that a multiprocessor should hold (occupancy): many if the filter's offsets are compiled in, since
+   more loads under way are worth more than registers. Before 7.5 and from 10.0 on, ptxas needs some more
+   registers. */
 template <typename T> static constexpr int naive_residents(int, const cuda_any_filter<T> *)
 {
     return 1;

@@ -10,6 +10,7 @@
  * Wins when: no other rung serves the op. */
 #include "cuda_each_sample.cuh"
 
+/* u + amount · (u − blur): `from` has the blur, `kept` the stage's input. */
 template <typename T>
 __global__ void __launch_bounds__(EACH_THREADS) unsharp_kernel(each_part<T> part, T amount)
 {
@@ -32,12 +33,13 @@ __global__ void __launch_bounds__(EACH_THREADS)
     part.to[site.offset] = cuda_point(kind, part.from[site.offset], a, b);
 }
 
-/* Colour in the channels before alpha. */
+/* Channels of a premultiplied picture: `colours` times alpha, then alpha, then the colours as they are. */
 template <typename T> struct alpha_colours {
     int colours;
     T max; /* of alpha */
 };
 
+/* Multiply the colours before alpha by it, and copy those behind it. */
 template <typename T>
 __global__ void __launch_bounds__(EACH_THREADS) cover_kernel(each_part<T> part, alpha_colours<T> colours)
 {
@@ -54,6 +56,7 @@ __global__ void __launch_bounds__(EACH_THREADS) cover_kernel(each_part<T> part, 
                                : value;
 }
 
+/* Divide the colours by alpha; where that is 0, take the colours as they are. */
 template <typename T>
 __global__ void __launch_bounds__(EACH_THREADS) uncover_kernel(each_part<T> part, alpha_colours<T> colours)
 {
@@ -70,16 +73,16 @@ __global__ void __launch_bounds__(EACH_THREADS) uncover_kernel(each_part<T> part
                        cuda_cover(pixel[colours.colours * part.layer_stride], colours.max));
 }
 
-/* Channels that go together; a layer of such a launch is a plane. */
+/* Channels under one conductivity; a layer of such a launch is a plane. */
 struct joint_group {
     int first, count;
-    long long stride; /* samples from a channel to the next */
+    long long stride; /* samples from one channel to the next */
 };
 
-/* What the taps of a pixel read, in any channel. */
+/* The places that the taps of a pixel read, the same in each channel. */
 template <typename T> struct joint_reads {
-    long long shifts[OP_HEAT_TAPS];
-    unsigned outside; /* a bit a tap that the rule gives nothing of the grid */
+    long long shifts[OP_HEAT_TAPS]; /* from the pixel */
+    unsigned outside;               /* a bit for each tap: the edge rule has no sample of the grid there */
 
     CUDA_INLINE joint_reads(const each_part<T> &part, const cuda_edge<T> &edge,
                             const cuda_joint_filter<T> &filter, const each_site &site)
@@ -102,6 +105,9 @@ template <typename T> struct joint_reads {
     }
 };
 
+/* A thread relaxes all channels of a pixel. The first relaxation reads `from`; the others read the pixel's
+   own samples in `to`, where the thread has put them, and its neighbours in `from`, which stay as they were.
+ */
 template <typename T>
 __global__ void __launch_bounds__(EACH_THREADS)
     joint_kernel(each_part<T> part, cuda_edge<T> edge, cuda_joint_filter<T> filter, joint_group group)
@@ -165,7 +171,7 @@ template <typename T> static bool pointwise_shape(const struct cuda_question *as
     return true;
 }
 
-/* Group by group. */
+/* A launch for each group of channels. */
 template <typename T>
 static cudaError_t launch_joint(const struct cuda_job *job, dim3 grid, dim3 block, const each_part<T> &part)
 {

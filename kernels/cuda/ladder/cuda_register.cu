@@ -8,7 +8,15 @@
  * Costs: a thread a column, so the tile has at most as many samples as a block has threads, and each sample
  *   bears what a thread does once a plane; 2r + 1 registers; a barrier a plane.
  * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the rim comes from the caches.
- * Wins when: the taps are a star of small radius. */
+ * Wins when: the taps are a star of small radius.
+ *
+ * Each thread has one column of the tile. For each plane of the walk, a thread loads its own sample of the
+ * plane Radius
+ * + 1 ahead into a register, so that memory has the whole turn to answer; waits for the copies of the middle
+ * plane's rim; and meets the others at a barrier, behind which the middle plane is complete. It then shares
+ * its sample of the next plane in the other of two buffers, computes, and shifts its column by one. One
+ * barrier a plane is enough, because the two buffers take turns: whoever writes one has passed the barrier
+ * behind which nobody reads it. */
 #include "cuda_halo.cuh"
 
 #define REGISTER_X       32
@@ -21,10 +29,11 @@
 #define REGISTER_THREADS      256
 #define REGISTER_THREADS_MOST 1024
 
-/* The column of a thread around the plane in the middle. */
+/* The samples of a thread's column around the plane in the middle: a sliding window in registers. */
 template <typename T, int Radius> struct register_column {
     T window[2 * Radius + 1];
 
+    /* By comparisons with constants: an index would move the window out of registers. */
     CUDA_INLINE T at(int dplane) const
     {
         T value = window[Radius];
@@ -46,7 +55,7 @@ template <typename T, int Radius> struct register_column {
     }
 };
 
-/* A cell of the tile's rim, and where it stands in the grid's plane. */
+/* A cell of the tile's rim, and its place in the grid's plane. */
 struct register_rim {
     int cell, offset;
 };
@@ -65,6 +74,7 @@ static CUDA_INLINE int register_rim_cell(const halo_tile &tile, int index)
     return above + row * tile.width + left + (left < -tile.reach_x.low ? 0 : tile.x);
 }
 
+/* Fill the table of the rim's cells. */
 template <typename T>
 static CUDA_INLINE void register_settle(const halo_task<T> &task, const halo_place &place, int count,
                                         register_rim *rim)
@@ -76,16 +86,16 @@ static CUDA_INLINE void register_settle(const halo_task<T> &task, const halo_pla
     }
 }
 
-/* What a thread reads in each plane. */
+/* All that a thread needs to read its samples of a plane. */
 template <typename T> struct register_walk {
     const halo_task<T> &task;
     int low, high; /* the planes that a tap of the block reads */
     const register_rim *rim;
     int rim_count, cell,
-        offset; /* of the thread's own sample; −1: it has none, or the rule puts nothing there */
-    T outside;
+        offset; /* of the thread's own sample; −1: it has none, or the edge rule has none there */
+    T outside;  /* the value of samples outside the grid */
 
-    /* The plane that the edge rule supplies, or NULL where no tap looks, too. */
+    /* The plane that the edge rule supplies; NULL also for planes that no tap reads. */
     CUDA_INLINE const T *plane(int index, const T *itself) const
     {
         return index < low || index > high ? NULL : halo_supplied(task, index, itself);
@@ -96,7 +106,7 @@ template <typename T> struct register_walk {
         return samples == NULL || offset < 0 ? outside : samples[offset];
     }
 
-    /* Let the plane in the middle come: the thread's own sample is here. */
+    /* Put a plane into shared memory: the thread's own sample from a register, the rim by copies. */
     CUDA_INLINE void share(const T *samples, T value, T *cells) const
     {
         if (cell >= 0)
@@ -110,9 +120,9 @@ template <typename T> struct register_walk {
     }
 };
 
-/* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. Before 7.5 and for 12.x ptxas wants some
-   more of those. */
+/* Blocks that a multiprocessor should hold (occupancy): many if the filter's offsets are compiled in, since
+   more loads under way are worth more than registers. Before 7.5 and for 12.x, ptxas needs some more
+   registers. */
 template <typename T> static constexpr int register_residents(int, int, const cuda_any_filter<T> *)
 {
     return 1;
@@ -155,6 +165,7 @@ __global__ void __launch_bounds__(Threads, register_residents(cuda_code(), Threa
                                    halo_outside(task, place)};
 
     register_settle(task, place, walk.rim_count, rim);
+    /* Fill the window before the first plane, and share the plane in its middle. */
 #pragma unroll
     for (int k = 0; k <= 2 * Radius; k++, ahead += task.plane_stride) {
         planes.window[k] = walk.plane(place.first + k - Radius, ahead);
@@ -202,7 +213,7 @@ static int register_most_threads(const struct op *op)
 
 template <typename T, typename Filter> using register_kernel_of = void (*)(halo_task<T>, Filter);
 
-/* The kernel for an op and so many threads. */
+/* The kernel for an op and a number of threads. */
 template <typename T>
 static register_kernel_of<T, cuda_any_filter<T>> register_choose(const struct op *op, unsigned,
                                                                  const cuda_any_filter<T> &)

@@ -7,14 +7,19 @@
  *   can only wait: other blocks have to keep memory busy.
  * Traffic per sample: 1 word written, (1 + 2r/T)³ words read, of which the caches save a part.
  * Wins when: taps are many and spread. For a small star, what `march` keeps from plane to plane is loaded
- *   again by each tile: 42 % more cells than samples at T = 16. */
+ *   again by each tile: 42 % more cells than samples at T = 16.
+ *
+ * A block has one tile. Its threads settle where each cell comes from, start all copies, wait for their own
+ * and meet at a barrier; then each computes its samples. Cells and samples are dealt out in turns, since a
+ * tile has more of them than a block has threads. Cells outside the grid are filled by the edge rule as they
+ * are loaded, so that computing knows of no edge. */
 #include "cuda_halo.cuh"
 
 #define TILE_EXTENT  16
 #define TILE_PICTURE 32
 #define TILE_THREADS 256
 
-/* Let the cells of so many planes come. */
+/* Start the copies of all cells of the tile's planes. */
 template <typename T>
 static CUDA_INLINE void tile_load(const T *const *planes, int count, const int *offsets, int plane_cells,
                                   T outside, T *cells)
@@ -27,6 +32,7 @@ static CUDA_INLINE void tile_load(const T *const *planes, int count, const int *
     cuda_commit_copies();
 }
 
+/* Compute the tile's samples, in turns of all threads. */
 template <typename T, typename Filter>
 static CUDA_INLINE void tile_compute(const halo_task<T> &task, const halo_place &place,
                                      const halo_sample *samples, const Filter &filter, const T *cells)
@@ -63,6 +69,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1) tile_kernel(halo_task<T> task
     halo_sample *const samples = halo_take<halo_sample>(&free, tile.x * tile.rows);
     T *const cells = halo_take<T>(&free, tile.cells * (tile.planes + tile.span));
 
+    /* The planes that the tile reads, as the edge rule supplies them. */
 #pragma unroll 1
     for (int k = halo_thread(); k < depth; k += halo_threads()) {
         const int plane = place.first + tile.reach_plane.low + k;
@@ -87,8 +94,8 @@ template <typename T> static size_t tile_bytes(const struct op *op, const halo_t
            halo_bytes<T>(cells * depth);
 }
 
-/* T³, or with a wish for x and rows the smaller of them; less planes where a block has too little shared
- * memory. */
+/* A tile of T³ samples, or of the wished extents in x and rows and the smaller of them in planes; fewer
+ * planes if a block has too little shared memory. */
 template <typename T>
 static halo_tile tile_of_volume(const struct cuda_limits *limits, const struct op *op,
                                 const struct cuda_wish *wish)
@@ -102,7 +109,7 @@ static halo_tile tile_of_volume(const struct cuda_limits *limits, const struct o
     return tile;
 }
 
-/* T², whose rows are planes. */
+/* A tile of T² samples, whose rows are planes. */
 template <typename T>
 static halo_tile tile_of_picture(const struct cuda_limits *limits, const struct op *op,
                                  const struct cuda_wish *wish)

@@ -1,19 +1,19 @@
-/* A first lesson, and no rung: the stencils of textbooks, whole in one file.
+/* A first lesson, and no rung: the stencils of textbooks, complete in one file.
  *
  * Known as: one thread per output, naive global-memory stencil and convolution.
- * Idea: a thread for each sample; nothing is shared; zeros stand outside the grid.
+ * Idea: a thread for each sample; nothing is shared; outside the grid there are zeros.
  *
  * Read it first: three kernels, and how they are launched and timed. cuda_naive.cu is the same idea for every
- * op, edge rule and extent. bench/gpu_rivals.py compiles this file into a library, runs it beside voxfilt on
- * the same samples, and tells how far the results are from each other; the sums here are in another order
- * than voxfilt(7) says. */
+ * op, edge rule and extent. bench/gpu_rivals.py compiles this file into a library, runs it and voxfilt on the
+ * same samples, and prints how far apart the results are; the sums here are in another order than voxfilt(7)
+ * says. */
 #include <algorithm>
 #include <cuda_runtime.h>
 
 namespace
 {
 
-constexpr int runs = 9;
+constexpr int runs = 9; /* that are timed; their median counts */
 
 struct volume {
     int nx, ny, nz;
@@ -28,6 +28,7 @@ struct volume {
     }
 };
 
+/* The heat step of a volume: a warp has 32 neighbouring samples of a row, so its loads are coalesced. */
 __global__ void seven_points(const float *in, float *out, volume grid, float centre, float face)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -42,6 +43,7 @@ __global__ void seven_points(const float *in, float *out, volume grid, float cen
     out[i] = centre * in[i] + face * sum;
 }
 
+/* The same for a picture. */
 __global__ void five_points(const float *in, float *out, volume grid, float centre, float face)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -54,6 +56,7 @@ __global__ void five_points(const float *in, float *out, volume grid, float cent
                                  (x + 1 < grid.nx ? in[i + 1] : 0) + (y + 1 < grid.ny ? in[i + row] : 0));
 }
 
+/* A convolution of a picture with a square of weights. */
 __global__ void window(const float *in, float *out, volume grid, const float *weights, int side)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -71,12 +74,13 @@ __global__ void window(const float *in, float *out, volume grid, const float *we
     out[grid.place(x, y, 0)] = sum;
 }
 
+/* Blocks of 32×8 threads that cover the grid; the last ones reach beyond it. */
 dim3 blocks_for(const volume &grid)
 {
     return dim3((grid.nx + 31) / 32, (grid.ny + 7) / 8, grid.nz);
 }
 
-/* The median of so many runs, in seconds of a launch; a negative number if CUDA fails. */
+/* Seconds of a launch, the median of all runs, by the device's own events; negative if CUDA fails. */
 template <typename Launch> double measure(Launch launch)
 {
     constexpr int launches = 8;
@@ -99,7 +103,7 @@ template <typename Launch> double measure(Launch launch)
     return cudaGetLastError() == cudaSuccess ? 1e-3 * taken[runs / 2] / launches : -1;
 }
 
-/* Samples to the device, a launch, the result back; then the measurement. */
+/* Copy the samples to the device, launch once, copy the result back; then measure. */
 template <typename Launch> double run(const volume &grid, const float *in, float *out, Launch launch)
 {
     const size_t bytes = grid.samples() * sizeof(float);
@@ -119,8 +123,7 @@ template <typename Launch> double run(const volume &grid, const float *in, float
 
 } // namespace
 
-/* Seconds of one step of `in`, whose result is put into `out`; a negative number if CUDA fails. nz is 1 for a
-   picture. */
+/* Seconds of one step from `in` to `out`; negative if CUDA fails. nz is 1 for a picture. */
 extern "C" double plain_heat(int nx, int ny, int nz, const float *in, float *out, float centre, float face)
 {
     const volume grid = {nx, ny, nz};

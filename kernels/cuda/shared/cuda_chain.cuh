@@ -1,9 +1,11 @@
 /* The arithmetic of the ops, stated once for every rung of the ladder.
  *
- * A rung is a data movement: it gives a reader, a function of (dx, drow, dplane) that returns the value which
- * a tap reads there, edge rule included. What is made of the values is here, the same chains as in
- * kernels/cpu/cpu_chain.inl and kernels/cpu/cpu_rows.inl. A filter is a function of a sample's own value and
- * a reader. */
+ * A rung is a data movement: it has a reader, a function of (dx, drow, dplane) that returns the value which a
+ * tap reads there, edge rule included. A filter is a function of a sample's own value and such a reader: it
+ * has the arithmetic, the same chains as kernels/cpu/cpu_chain.inl and kernels/cpu/cpu_rows.inl. There are
+ * three: for any op, with its taps in the device's memory, and for the star of a volume and of a picture,
+ * whose offsets are compiled in and whose weights are kernel parameters. A kernel is a template of its
+ * filter. */
 #ifndef CUDA_CHAIN_CUH
 #define CUDA_CHAIN_CUH
 
@@ -19,8 +21,8 @@
 #define CUDA_WARP      32
 #define CUDA_ALL_LANES 0xffffffffu
 
-/* Loops over what a block or thread does beyond its first turn say `unroll 1`: to unroll them, compilers
- * count their turns first, by a 64-bit division that costs more than the turn. */
+/* Loops of several turns for each thread say `unroll 1`: to unroll them, compilers would count their turns
+ * first, by a 64-bit division that costs more than a turn. */
 
 /* arith.h by work type: cuda_fma(a, b, c) is arith_fma_f32 of floats, arith_fma_f64 of doubles. */
 #define CUDA_ARITH_1(name)                                                                                   \
@@ -75,7 +77,7 @@ CUDA_INLINE double cuda_point(enum point_kind kind, double v, double a, double b
     return arith_point_f64(kind, v, a, b);
 }
 
-/* What OP_HEAT makes of a sample and its frozen neighbours. */
+/* The parameters of OP_HEAT, in the work type. */
 template <typename T> struct cuda_heat {
     enum flux flux;
     T inverse_scale, rate;
@@ -118,6 +120,7 @@ template <typename T> struct cuda_any_filter {
         return sum;
     }
 
+    /* The length of the vector of central differences; the taps are the neighbours ahead. */
     template <typename Reader> CUDA_INLINE T gradient(const Reader &read) const
     {
         T sum = T(0);
@@ -137,7 +140,7 @@ template <typename T> struct cuda_any_filter {
     template <typename Reader> CUDA_INLINE T relaxed(T own, const Reader &read) const
     {
         T neighbours[OP_HEAT_TAPS], weights[OP_HEAT_TAPS];
-        unsigned centres = 0;
+        unsigned centres = 0; /* a bit for the tap that is the sample itself */
 
 #pragma unroll
         for (int k = 0; k < OP_HEAT_TAPS; k++) {
@@ -176,11 +179,13 @@ template <typename T> struct cuda_any_filter {
         return sum;
     }
 
+    /* g(q), the conductivity of a face. */
     CUDA_INLINE T face_flux(T q) const
     {
         return heat.flux == FLUX_PM1 ? cuda_pm1(q) : cuda_pm2(q);
     }
 
+    /* The sample after a relaxation, from its chain's sum. */
     CUDA_INLINE T moved(T own, T sum) const
     {
         switch (heat.flux) {
@@ -279,7 +284,7 @@ template <typename T> struct cuda_cross_filter {
     }
 };
 
-/* How far an op's taps reach, for the edge tests of kernels. */
+/* The reach of an op's taps, for kernels that test whether a sample is near an edge. */
 struct cuda_reach {
     struct reach x, row, plane;
     enum edge_rule rule;
@@ -310,8 +315,7 @@ struct cuda_indices {
     }
 };
 
-/* Of indices counted from `first` on, those whose taps stay inside [0, extent), as far as `most` goes on both
- * sides. */
+/* The indices, counted from `first` on, whose taps do not leave [0, extent); none beyond −most or most. */
 static inline struct cuda_indices cuda_interior(struct reach reach, long long extent, long long first,
                                                 int most)
 {
@@ -486,7 +490,7 @@ static inline bool cuda_knows_offsets(const struct op *op)
     return cuda_is_star1(op) || cuda_is_full_cross(op);
 }
 
-/* Call act with the filter that knows most of the op. */
+/* Call act with the filter that has most of the op compiled in. */
 template <typename T, typename Act>
 static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
 {
@@ -496,7 +500,7 @@ static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
         return act(cuda_weights_of<cuda_cross_filter<T>>(op->op));
     return act(cuda_any_filter_of<T>(op));
 }
-/* The same for an op that has nothing in a device's memory yet: what counts is the type of the filter. */
+/* The same for an op that is not in a device's memory yet: only the filter's type counts. */
 template <typename T, typename Act> static inline auto cuda_with_filter(const struct op *op, const Act &act)
 {
     const struct cuda_op bare = {op, NULL, NULL};
@@ -504,7 +508,7 @@ template <typename T, typename Act> static inline auto cuda_with_filter(const st
     return cuda_with_filter<T>(&bare, act);
 }
 
-/* For forecasts: what arith.h spells of a flux, once a sample or once a face, and of a reaction. */
+/* For forecasts: the operations of a flux as arith.h spells it, for each sample or each face. */
 static inline double cuda_flux_operations(const struct op *op)
 {
     const double faces = static_cast<double>(op->tap_count);

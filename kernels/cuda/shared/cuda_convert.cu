@@ -1,4 +1,4 @@
-/* Samples of a file into fields, and back: types, byte order, channels, transfer curves, alpha.
+/* Samples of a file into fields, and back: types, byte order, channels, transfer curves, alpha, ranges.
  *
  * Known as: elementwise (map) kernels with a grid-stride loop; array of structures to structure of arrays.
  * Idea: a thread takes a pixel with all its channels, so that alpha is at hand for its colours, and
@@ -6,7 +6,12 @@
  * Adds: nothing; curves are arithmetic.
  * Costs: with many channels a warp's accesses to the file's samples are a pixel apart, and not coalesced.
  * Traffic per sample: what the file's type takes, and a word a channel of the field.
- * Wins when: always, against doing it on the CPU: packed samples cross the bus, not words. */
+ * Wins when: always, against doing it on the CPU: packed samples cross the bus, not words.
+ *
+ * Threads stride over the pixels of some planes, each pixel by one thread, and no thread waits for another.
+ * Samples that change (NaNs, cut off, infinite) are counted in registers; at the end each warp adds its
+ * counts by shuffles, and one lane adds the sum to the device's counters: an atomic for each warp, and none
+ * if it has nothing to add. */
 #include "cuda_convert.h"
 
 #include "cuda_sample.cuh"
@@ -18,28 +23,30 @@ namespace
 
 #define CONVERT_THREADS 256
 
+/* A point of an encoding, done `times` times. */
 template <typename T> struct coding_point {
     enum point_kind kind;
     T a, b;
     unsigned long long times;
 };
 
-/* An encoding as kernels read it. */
+/* An encoding as kernels read it: numbers in the work type. */
 template <typename T> struct coding {
     unsigned point_count;
     coding_point<T> points[ENCODING_POINTS];
     bool swapped;
-    int channels, colours;
-    int work_channels;            /* that it fills of a field */
-    bool premultiply, associated; /* there is alpha, too */
+    int channels, colours;        /* of the file; those that are not alpha */
+    int work_channels;            /* of a field, that it fills */
+    bool premultiply, associated; /* only with alpha */
     T opaque, alpha_factor;
     enum transfer transfer;
     T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
-    T low, high;           /* what is stored as what it is, but for rounding */
+    T low, high;           /* values between them are stored as they are, but for rounding */
     bool ranged;
     struct stretch stretch;
-    struct sample_limits stretched; /* of what is */
+    struct sample_limits stretched; /* likewise of values that are stretched */
 
+    /* All points, in turn. */
     CUDA_INLINE T after_points(T value) const
     {
 #pragma unroll 1
@@ -152,8 +159,8 @@ CUDA_INLINE long long index_stride()
     return static_cast<long long>(gridDim.x) * CONVERT_THREADS;
 }
 
-/* Add what the threads of a block have counted, all of which come here: an atomic a warp, and none where
-   there is nothing. */
+/* Add the counts of all threads of a block, all of which must call this: by warp shuffles, then an atomic for
+   each warp that has counted something. */
 CUDA_INLINE void add_count(unsigned long long *total, unsigned mine)
 {
     unsigned long long sum = mine;
@@ -179,6 +186,8 @@ template <typename S> CUDA_INLINE bool is_stray(S stored, bool swapped)
     }
 }
 
+/* Pixels of a file into a field: decoded, through the points, times alpha; a premultiplied picture's colours
+   are kept as they are as well, behind alpha. */
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
     load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels,
@@ -212,8 +221,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         add_count(&outcomes->strays, strays);
 }
 
-/* Colour as it is written: divided by alpha where it was multiplied, scaled, and encoded; and times alpha
-   where the file has it so. */
+/* Colour as it is written: divided by alpha if it was multiplied, through the points, encoded, and times
+   alpha if the file has it so. */
 template <typename T>
 CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel,
                              int channel)
@@ -227,7 +236,7 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     return coding.associated ? value * cuda_cover(pixel.of(from, coding.colours), coding.opaque) : value;
 }
 
-/* What a thread writes, and what becomes of it. */
+/* Values that storing changes, counted by a thread. */
 struct tally_of_thread {
     unsigned nans, below, above;
 
@@ -245,6 +254,7 @@ struct tally_of_thread {
     }
 };
 
+/* A sample stretched into the encoding's range, in double; and one as it is. */
 template <typename T, typename S>
 CUDA_INLINE S stretched_sample(const coding<T> &coding, T value, tally_of_thread *tally)
 {
@@ -267,6 +277,7 @@ CUDA_INLINE S plain_sample(const coding<T> &coding, T value, tally_of_thread *ta
     return stored;
 }
 
+/* Pixels of a field into a file. */
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS)
     store_kernel(const coding<T> coding, const cuda_view<T> from, S *packed, const pixels pixels,
@@ -289,7 +300,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
     tally.add_to(outcomes);
 }
 
-/* Add a rank of each thread of a block: an atomic a warp. */
+/* Raise a peak to the greatest rank of a block's threads: by warp shuffles, then an atomic for each warp that
+   would change it. */
 CUDA_INLINE void raise_peak(unsigned long long *peak, unsigned long long mine)
 {
 #pragma unroll
@@ -301,6 +313,7 @@ CUDA_INLINE void raise_peak(unsigned long long *peak, unsigned long long mine)
         atomicMax(peak, mine);
 }
 
+/* The extremes of the colours that store_kernel would write. */
 template <typename T>
 __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
     measure_kernel(const coding<T> coding, const cuda_view<T> from, const pixels pixels,
@@ -330,7 +343,7 @@ template <typename T> pixels pixels_of(const cuda_view<T> &view, struct range pl
 
 dim3 convert_grid(const pixels &pixels)
 {
-    const long long most = 1 << 20; /* threads stride over what is more */
+    const long long most = 1 << 20; /* threads stride over the rest */
     const long long blocks = cuda_ceil_divide(pixels.count * pixels.rows * pixels.nx, CONVERT_THREADS);
 
     return dim3(static_cast<unsigned>(blocks < most ? blocks : most));

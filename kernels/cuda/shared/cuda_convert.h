@@ -21,8 +21,8 @@ template <typename T>
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
                               struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
 
-/* The ranks of extremes, in the device's memory; 0 where there is none yet. The least has the greatest
-   complement. */
+/* Extremes as integers of the same order (arith_rank_f64), in the device's memory, so that atomicMax raises
+   them; 0: none yet. The least is kept as its complement. */
 struct cuda_peaks {
     unsigned long long least, greatest;
 };

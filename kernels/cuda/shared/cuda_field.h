@@ -1,4 +1,4 @@
-/* Fields in a GPU's memory, and what lies across the edge of the grid. */
+/* Fields in a GPU's memory, as kernels see them, and the edges of their grid. */
 #ifndef CUDA_FIELD_H
 #define CUDA_FIELD_H
 
@@ -6,8 +6,8 @@
 #include "kernels/backend.h"
 #include "cuda_platform.h"
 
-/* Rows begin at multiples of this many bytes, so that a thread may move 16 at once, and no row begins within
-   what memory moves together. */
+/* Rows begin at multiples of this many bytes, the sector that memory moves at once; so a thread may also move
+   16 bytes at once. */
 #define CUDA_ROW_ALIGNMENT 32
 
 /* Planes [first, first + count) of a grid, in the order plane, channel, row, x. */
@@ -38,14 +38,14 @@ template <typename T> struct cuda_tap {
     T weight;
 };
 
-/* What an edge rule makes of a read outside the grid. */
+/* The edge rule of an op. */
 template <typename T> struct cuda_edge {
     enum edge_rule rule;
     const T *outside; /* EDGE_CONSTANT: one value a channel, in the device's memory; else NULL */
 };
 
-/* arith_edge_index, and not inlined: it divides, for which samples inside the grid shall not pay in
- * registers. */
+/* arith_edge_index, not inlined: its division takes registers, which threads inside the grid would pay for,
+ * too. */
 __device__ inline __attribute__((noinline)) long long cuda_edge_index(enum edge_rule rule, long long i,
                                                                       long long n)
 {

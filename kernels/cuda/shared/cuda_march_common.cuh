@@ -1,5 +1,7 @@
-/* What the walks along the planes share: how the planes are cut into chunks, where a block finds its tile and
- * its chunk, how blocks of chunks over columns of tiles are launched, and the boxes in which planes come.
+/* The common host part of the walks along the planes (thread coarsening along z): a block has a tile of x and
+ * rows, and walks a chunk of planes, so that it loads each plane once and keeps in registers or shared memory
+ * what the next planes need. Here planes are cut into chunks, blocks find their tiles and chunks, launches
+ * are made and described, and fields are described for TMA boxes.
  *
  * A form has T, FusedSteps, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, Blocks (that a
  * multiprocessor runs at once), SharedBytes, and chunk(planes, columns, residents), the planes of a chunk
@@ -9,7 +11,7 @@
 
 #include "cuda_chain.cuh"
 
-#define CUDA_SECTOR        32  /* bytes that memory moves together */
+#define CUDA_SECTOR        32  /* bytes that memory moves at once */
 #define CUDA_BOX_ALIGNMENT 128 /* bytes, of a box in shared memory */
 
 /* For walks that count the bytes of a plane in 32 bits, and planes in an int: whether a shape is beyond that,
@@ -23,8 +25,8 @@ static inline bool cuda_is_beyond_32_bits(const struct cuda_question *asked)
     return shape->planes > INT32_MAX / 2 && !cuda_refuse(asked->refusal, "too many planes");
 }
 
-/* The planes of a chunk, at most `most` of them, for which cost(chunk, chunks) is least; of equals the
- * longest. */
+/* The planes of a chunk, at most `most` of them, for which cost(chunk, chunks) is least; the longest of
+ * several. Short chunks load more planes twice; long ones leave multiprocessors idle at the end. */
 template <typename Cost> static inline long long cuda_march_chunk(long long planes, long long most, Cost cost)
 {
     const long long fewest = cuda_ceil_divide(planes, most);
@@ -42,8 +44,8 @@ template <typename Cost> static inline long long cuda_march_chunk(long long plan
     return best;
 }
 
-/* The number of a block, from which it finds its tile along x, its tile down the rows, its channel and, in
- * the end, its chunk: blocks that follow each other stand side by side, so that they share rows in the L2
+/* The number of a block, from which it takes, digit by digit, its tile along x, its tile along the rows, its
+ * channel and last its chunk: blocks that follow one another are neighbours, and so share rows in the L2
  * cache. */
 struct cuda_march_number {
     long long rest;
@@ -66,8 +68,8 @@ template <typename Job> CUDA_INLINE long long cuda_march_end(const Job &job, lon
     return begin + job.chunk < job.end ? begin + job.chunk : job.end;
 }
 
-/* How many tiles of a form cover the rows: the first begins with the grid and the last ends with it, unless
-   rows go on at the other end. */
+/* Tiles of a form that cover the rows. The first one begins with the grid and the last one ends with it, so
+   that neither needs a halo there; if rows wrap, all need it. */
 template <typename Form> static inline long long cuda_march_row_tiles(long long rows, bool wraps)
 {
     if (wraps)
@@ -75,8 +77,8 @@ template <typename Form> static inline long long cuda_march_row_tiles(long long 
     return rows <= Form::Height ? 1 : cuda_ceil_divide(rows - 2 * Form::Halo, Form::UsefulRows);
 }
 
-/* A launch of a form: `job` has what concerns its op already. `wraps`: rows go on at the other end.
-   `residents`: how many blocks the device runs at once; 0 where the form of the launch settles the chunk. */
+/* Launch a form; the caller has filled in the op's part of `job`. `wraps`: rows go on at the other end.
+   `residents`: the blocks that the device runs at once, for the choice of a chunk; 0: the wished chunk. */
 template <typename Form, typename Job>
 static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *job, void (*kernel)(const Job),
                                             bool wraps, int residents)
@@ -99,7 +101,7 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
                        dim3(Form::Threads), Form::SharedBytes, kernel, *job);
 }
 
-/* What such a launch looks like on a device. */
+/* Describe such a launch for a form. */
 template <typename Form, typename Job>
 static inline void cuda_march_describe(const struct cuda_question *asked, struct cuda_form *form,
                                        void (*kernel)(const Job), bool wraps)
@@ -128,7 +130,7 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->operations_per_update = cuda_operations(asked->op) * overlap;
 }
 
-/* A field whose boxes a walk sends for. */
+/* A field for TMA boxes. */
 template <typename T> static inline struct cuda_boxed_field cuda_boxed(const cuda_view<T> &view)
 {
     const size_t row = static_cast<size_t>(view.pitch) * sizeof(T);

@@ -43,8 +43,8 @@ static __device__ __forceinline__ constexpr int cuda_code()
 #endif
 }
 
-/* Copy 16 (or 8, or 4) bytes from global to shared memory without a register; both aligned to the size. Where
-   the architecture has no such copy, an ordinary one is made. */
+/* Start to copy 16 (or 8, or 4) bytes from global to shared memory, past the registers; both aligned to the
+   size. Before 8.0 there are only ordinary copies. */
 template <int Bytes> static __device__ __forceinline__ void cuda_copy_async(void *shared, const void *global)
 {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "the hardware copies 4, 8 or 16 bytes");
@@ -65,7 +65,7 @@ template <int Bytes> static __device__ __forceinline__ void cuda_copy_async(void
 #endif
 }
 
-/* The same if it is wanted: a predicate, where a branch would cost more than the copy. */
+/* The same if it is wanted, by a predicate: a branch would cost more than the copy. */
 template <int Bytes>
 static __device__ __forceinline__ void cuda_copy_async_if(bool wanted, void *shared, const void *global)
 {
@@ -115,27 +115,27 @@ template <int Pending> static __device__ __forceinline__ void cuda_await_copies(
 #endif
 }
 
-/* Let L2 fetch what lies around an address. */
+/* Let L2 fetch the line of an address. */
 static __device__ __forceinline__ void cuda_prefetch(const void *global)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
-/* Let the compiler keep a branch around what follows, where it would take the branch's both ways and select:
-   for what is seldom, and the same for a whole warp. */
+/* Let the compiler keep a branch around the code that follows, instead of computing both ways and selecting:
+   for code that runs seldom, and for a whole warp at once. */
 static __device__ __forceinline__ void cuda_keep_branch()
 {
     asm volatile("");
 }
 
-/* Let the compiler compute anew what follows from a number, where it would keep it in registers. */
+/* Let the compiler compute again what depends on a number, instead of keeping it in registers. */
 template <typename T> static __device__ __forceinline__ void cuda_launder(T *number)
 {
     asm volatile("" : "+r"(*number));
 }
 
-/* A value as it stands in a register: between two elements of arrays, compilers choose by their addresses,
-   and keep the arrays in memory. */
+/* A value that is in a register: to choose between two elements of arrays, compilers would choose between
+   their addresses, and keep the arrays in memory. */
 static __device__ __forceinline__ float cuda_in_register(float value)
 {
     asm("" : "+f"(value));
@@ -147,8 +147,8 @@ static __device__ __forceinline__ double cuda_in_register(double value)
     return value;
 }
 
-/* Store 16 aligned bytes that no other thread of the kernel reads, if they are wanted: they leave L2 before
-   what is to be read again. A predicate, since behind a branch compilers double what comes before. */
+/* Store 16 aligned bytes that no other thread of the kernel reads, if they are wanted: L2 drops them before
+   lines that will be read again. By a predicate, since compilers duplicate the code before a branch. */
 static __device__ __forceinline__ void cuda_store_past(bool wanted, float *to, const float (&pack)[4])
 {
     asm volatile(
@@ -167,10 +167,10 @@ static __device__ __forceinline__ void cuda_store_past(bool wanted, double *to, 
 
 /* ---- barriers at which threads arrive before they wait ----
  *
- * In shared memory. A phase ends when there were as many arrivals as the barrier was created for, and all
- * bytes have come that were expected. What a thread did before it arrived is seen by who has awaited the
- * phase; a lane that arrives for its warp says nothing of the others. Every thread of the block awaits every
- * phase, one after the other; parity is that of the phase, from 0 on. Code before 8.0 has no such barriers:
+ * In shared memory (mbarrier). A phase ends when as many threads have arrived as the barrier was created for,
+ * and all expected bytes have come. Whoever has awaited the phase sees what each thread did before it
+ * arrived; if a lane arrives for its warp, that covers this lane only. Every thread of the block awaits every
+ * phase, one after another; parity is that of the phase, from 0 on. Code before 8.0 has no such barriers:
  * there a wait is __syncthreads. */
 struct cuda_barrier {
     unsigned long long state;
@@ -209,6 +209,7 @@ static __device__ __forceinline__ void cuda_barrier_arrive(cuda_barrier *barrier
 #endif
 }
 
+/* Wait for the end of the phase of a parity. */
 static __device__ __forceinline__ void cuda_barrier_await(cuda_barrier *barrier, unsigned parity)
 {
 #if __CUDA_ARCH__ >= 900
@@ -230,8 +231,9 @@ static __device__ __forceinline__ void cuda_barrier_await(cuda_barrier *barrier,
 
 /* ---- boxes ----
  *
- * From 9.0 on, and toolkits from 12 on, one thread sends for a box of a field, Width × Height samples of some
- * planes of one channel. What of it lies outside the field arrives as zeros. */
+ * TMA: from 9.0 on, with toolkits from 12 on, one thread starts the copy of a box of a field, Width × Height
+ * samples of some planes of one channel. The hardware finds the addresses; parts outside the field arrive as
+ * zeros. */
 static __host__ __device__ constexpr bool cuda_has_boxes(int code)
 {
     return code >= 90 && CUDART_VERSION >= 12000;
@@ -303,10 +305,10 @@ struct cuda_box_place {
     int x, row, channel, plane; /* counted from the field's first plane */
 };
 
-/* Send for a box that the barrier's phase, under way, then waits for. Kernels take the map as a parameter, or
-   part of one, that is __grid_constant__. The place in shared memory is a multiple of 128 bytes. What others
-   read there before they arrived at an awaited phase is done. The box stays in L2 as long as it can: its
-   neighbours read part of it, too. */
+/* Start the copy of a box; the barrier's phase, which is under way, then waits for its bytes, too. Kernels
+   take the map as a parameter, or part of one, that is __grid_constant__. The place in shared memory is a
+   multiple of 128 bytes; the caller has awaited a phase at which all its readers arrived. The box stays in L2
+   as long as it can, since neighbouring tiles read part of it, too. */
 static __device__ __forceinline__ void cuda_fetch_box(void *shared, const cuda_box_map *map,
                                                       const cuda_box_place &place, cuda_barrier *barrier,
                                                       unsigned bytes)
@@ -327,9 +329,10 @@ static __device__ __forceinline__ void cuda_fetch_box(void *shared, const cuda_b
 
 /* ---- blocks that await each other ----
  *
- * All blocks of such a launch run at once, or it is refused. A signal is a number in the device's memory that
- * one block raises and others await. What the block's threads stored before a __syncthreads that comes before
- * it is raised is seen after a __syncthreads that comes after it is awaited, through cuda_load_signalled. */
+ * All blocks of such a launch run at once, or it is refused (cooperative launch). A signal is a number in the
+ * device's memory that one block raises and others await. Stores, __syncthreads, raise; await, __syncthreads,
+ * cuda_load_signalled: in this order all threads of one block see what all threads of the other have stored.
+ */
 template <typename... Parameters>
 static inline cudaError_t cuda_launch_together(cudaStream_t stream, dim3 grid, dim3 block,
                                                size_t shared_bytes, void (*kernel)(Parameters...),
@@ -356,9 +359,8 @@ static __device__ __forceinline__ void cuda_await_signal(const unsigned *signal,
     } while (found < number);
 }
 
-/* 16 bytes that another block has stored: from L2, since the cache of this one may hold what was there
- * before.
- */
+/* Load 16 bytes that another block has stored: from L2, since this multiprocessor's own cache may have older
+ * ones. */
 static __device__ __forceinline__ void cuda_load_signalled(const float *from, float (&pack)[4])
 {
     asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -375,8 +377,8 @@ static __device__ __forceinline__ void cuda_load_signalled(const double *from, d
 
 /* ---- what depends on the compute capability that code is compiled for ---- */
 
-/* Of the blocks that a multiprocessor should run at once, how many it can, with code for a compute
-   capability. */
+/* As many of the wished blocks as a multiprocessor can run at once (occupancy), with code for a compute
+ * capability. */
 static __host__ __device__ constexpr int cuda_residents(int code, int threads, int blocks)
 {
     const int most_threads = code == 75 ? 1024 : (code >= 86 && code <= 89) || code >= 110 ? 1536 : 2048;
@@ -388,15 +390,15 @@ static __host__ __device__ constexpr int cuda_residents(int code, int threads, i
     return blocks < most ? blocks : most;
 }
 
-/* How many blocks a multiprocessor must be able to hold at once. 0 leaves it to the assembler, which for 10.0
-   and later would spill so that one more fits. */
+/* The blocks that a multiprocessor must be able to hold at once. 0 leaves it to ptxas, which for 10.0 and
+   later would spill registers so that one more fits. */
 static constexpr int cuda_least_residents(int code)
 {
     return code >= 100 ? 1 : 0;
 }
 
-/* Whether this code has a form: the body of a kernel is left out of code that it does not serve. The host
- * knows, too; should it ever choose wrongly, the kernel ends in an error and not in wrong samples. */
+/* Whether code for this compute capability has a form: otherwise the kernel's body is left out. The host
+ * knows it, too; should it ever choose wrongly, the kernel ends with an error instead of wrong samples. */
 template <typename Form> static __device__ __forceinline__ bool cuda_code_has()
 {
     if (!Form::serves(cuda_code()))

@@ -1,15 +1,22 @@
-/* Packs of 16 bytes, as they are loaded and stored, and what the streaming rungs of pictures share: a warp
- * walks down a column strip, and the rows ahead of it arrive in a ring of shared memory that is its own (a
- * multistage pipeline by cp.async). A warp needs no barrier, only its lanes' agreement. */
+/* Packs of 16 bytes, in which samples are loaded and stored; and the common part of the streaming rungs of
+ * pictures.
+ *
+ * A warp walks down a column strip of a picture. The rows ahead of it arrive by asynchronous copies in a ring
+ * of stages in shared memory, which no other warp uses (a multistage pipeline, cp.async). Each row is one
+ * group of copies, so that waiting for a group is waiting for a row. Lanes copy for one another: after the
+ * wait, __syncwarp() lets all lanes see the row, and only then is the stage of the row before overwritten.
+ * There is no barrier of the block.
+ *
+ * Columns and rows outside the grid are filled by the edge rule as they are fetched. */
 #ifndef CUDA_ROW_RING_CUH
 #define CUDA_ROW_RING_CUH
 
 #include "cuda_chain.cuh"
 
-/* Rows of the ring. All but the one that is being read are on their way. */
+/* Stages of the ring: the row that is being read, and the rows whose copies are under way. */
 #define CUDA_RING_STAGES 4
 
-/* 16 bytes, as they move. */
+/* The vector type of 16 bytes of samples. */
 template <typename T> struct cuda_pack_of;
 template <> struct cuda_pack_of<float> {
     typedef float4 vector;
@@ -51,7 +58,7 @@ template <int Count, typename T> CUDA_INLINE void cuda_load_packs(const T *from,
         cuda_unpack(*reinterpret_cast<const vector *>(from + i), samples + i);
 }
 
-/* Count samples, as many as are aligned together, or more of whole packs. */
+/* Count samples: one, or 8 aligned bytes, or whole packs. */
 template <int Count, typename T> CUDA_INLINE void cuda_load_aligned(const T *from, T *samples)
 {
     if constexpr (Count == 1) {
@@ -95,7 +102,7 @@ template <typename T, int Count> CUDA_INLINE void cuda_fill(T (&samples)[Count],
         samples[i] = value;
 }
 
-/* Samples of a lane to columns [x, x + Count) of a row, as far as they lie in [begin, end). */
+/* Store a lane's samples to columns [x, x + Count) of a row, but only to those in [begin, end). */
 template <int Count, typename T>
 CUDA_INLINE void cuda_store_columns(T *row, int x, int begin, int end, const T *samples)
 {
@@ -116,8 +123,7 @@ CUDA_INLINE void cuda_store_columns(T *row, int x, int begin, int end, const T *
     }
 }
 
-/* arith_edge_index for places near the grid, without a division: the way there is folded once for each time
-   that it leaves the grid. */
+/* arith_edge_index for indices near the grid, without a division: an index is folded until it is inside. */
 CUDA_INLINE int cuda_near_index(enum edge_rule rule, int i, int n)
 {
     while (i < 0 || i >= n) {
@@ -156,14 +162,14 @@ template <typename T> struct cuda_channel {
 };
 
 /* A column strip of one channel: columns [begin, begin + Width) of a picture's rows, Width and begin
-   multiples of a pack. What lies outside the grid arrives as the edge rule has it. */
+   multiples of a pack. */
 template <typename T, int Width> struct cuda_strip {
     cuda_channel<T> from;
     enum edge_rule rule;
-    T outside;
+    T outside; /* the value of EDGE_CONSTANT */
     int nx, rows;
     int begin;
-    bool inside; /* every column is of the grid */
+    bool inside; /* all columns are in the grid */
 
     CUDA_INLINE cuda_strip(const cuda_view<T> &view, const cuda_edge<T> &edge, int channel, int first_column)
         : from(view, channel), rule(edge.rule),
@@ -173,7 +179,7 @@ template <typename T, int Width> struct cuda_strip {
     {
     }
 
-    /* Send for a row, whole warp. */
+    /* Start the copy of a row, by the whole warp. */
     CUDA_INLINE void fetch(int y, T *stage, int lane) const
     {
         const int source = cuda_near_index(rule, y, rows);
@@ -218,13 +224,13 @@ template <typename T, int Width> struct cuda_strip {
     }
 };
 
-/* The ring of a warp: rows of its strip, one after the other. */
+/* The ring of a warp: rows of its strip, one after another. */
 template <typename T, int Width> struct cuda_ring {
     const cuda_strip<T, Width> &strip;
     T *stages;
     int lane;
-    int sent, end;
-    unsigned stage;
+    int sent, end;  /* the next row that is sent for, and the first one that is not */
+    unsigned stage; /* of the row that is received next */
 
     CUDA_INLINE cuda_ring(const cuda_strip<T, Width> &of_strip, T *memory, int of_lane, int first, int last)
         : strip(of_strip), stages(memory), lane(of_lane), sent(first), end(last), stage(0)
@@ -247,7 +253,8 @@ template <typename T, int Width> struct cuda_ring {
     }
 
   private:
-    /* A group is closed even if it is empty, so that groups count rows. */
+    /* Start the copy of the next row. The group is closed even if it is empty, so that there is one for each
+     * row. */
     CUDA_INLINE void send(unsigned to)
     {
         if (sent < end)
@@ -262,9 +269,9 @@ static inline size_t cuda_ring_bytes(int width, size_t sample)
     return static_cast<size_t>(CUDA_RING_STAGES) * static_cast<size_t>(width) * sample;
 }
 
-/* How many rows a strip gets, when each also walks `extra` rows for its neighbours' sake: few rows waste
-   walking, many leave multiprocessors idle at the end, and more than `most` scatter what runs together over
-   the memory. `warps` is what the device runs at once. */
+/* The rows of a strip, each of which also walks `extra` rows that its neighbours have, too. Few rows mean
+   more such rows, many leave multiprocessors idle at the end, and with more than `most` the warps that run at
+   the same time read far apart. The device runs `warps` at once. */
 static inline long long cuda_strip_rows(long long columns, long long rows, int extra, long long warps,
                                         int most)
 {
@@ -287,7 +294,7 @@ static inline long long cuda_strip_rows(long long columns, long long rows, int e
     return best;
 }
 
-/* The place of a warp that is a block: side by side first, so that those that run together share rows. */
+/* The place of a warp: neighbours in x first, so that warps that run at the same time read the same rows. */
 struct cuda_place {
     int column, channel, strip;
 };
@@ -300,7 +307,7 @@ CUDA_INLINE cuda_place cuda_place_of(unsigned block, int columns, int strips)
             static_cast<int>(block / across % down)};
 }
 
-/* A picture's rows are its planes. A volume of one row a plane is none: its taps leave the row. */
+/* Whether a grid is a picture to an op: its rows are planes, and no tap leaves a plane's only row. */
 static inline bool cuda_is_picture(const struct op *op, const struct shape *shape)
 {
     return shape->rows == 1 && op->row.low == 0 && op->row.high == 0;

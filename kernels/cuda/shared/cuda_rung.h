@@ -1,4 +1,5 @@
-/* Rungs of the CUDA ladder: what each is asked before it runs, and how it runs. */
+/* Rungs of the CUDA ladder: the question that each is asked before it runs, the form that it answers with,
+ * and the job that it then launches. */
 #ifndef CUDA_RUNG_H
 #define CUDA_RUNG_H
 
@@ -25,9 +26,9 @@ struct cuda_limits {
 struct cuda_wish {
     const char *rung;
     int tile_x, tile_y;
-    int coarsen; /* planes (or rows, or elements) a thread computes */
-    int stride;
-    int steps; /* fused */
+    int coarsen; /* planes, rows or samples that a thread computes (thread coarsening) */
+    int stride;  /* between these samples */
+    int steps;   /* of a pass */
 };
 
 /* A wish as rungs read it. */
@@ -49,14 +50,13 @@ struct cuda_refusal {
     char text[160];
 };
 
-/* What a rung is asked: how it would run an op on a shape, on a device of such limits, as it is wished for.
- */
+/* The question to a rung: how it would run an op on a shape as wished, on a device with these limits. */
 struct cuda_question {
     const struct cuda_limits *limits;
     const struct op *op;
     const struct shape *shape;
     const struct cuda_wish *wish;
-    struct cuda_refusal *refusal; /* filled in where it would not */
+    struct cuda_refusal *refusal; /* filled in if it would not */
 };
 
 /* How a rung will be launched for an op on a shape. */
@@ -65,21 +65,21 @@ struct cuda_form {
     int coarsen, stride = 1;
     int steps = 1;   /* the most steps one launch takes */
     bool most_first; /* as in struct form */
-    int reach; /* planes to each side of its own that a step reads, wanted by a tap or not; 0: as far as the
-                  taps */
+    int reach; /* planes on either side that a step reads, even if no tap needs them; 0: as far as the taps
+                  reach */
     dim3 grid, block;
     size_t shared_bytes;
-    int resident_blocks;     /* that the device runs at once, where the launch has to know; else 0 */
+    int resident_blocks;     /* that the device runs at once, if the launch has to know it; else 0 */
     const void *kernel;      /* for cudaFuncGetAttributes and the occupancy calculator */
     double bytes_per_update; /* through device memory, as the card predicts */
     double operations_per_update;
-    double reached; /* the share of its peak that the device reaches in the kernel, as measured; 0: what it
-                       reaches in others of the op */
-    int depth;      /* steps between what blocks tell each other within a launch; 0: they do not */
+    double reached; /* the share of its peak that the device reaches in the kernel, as measured; 0: as in
+                       other kernels of the op */
+    int depth;      /* steps between exchanges of blocks within a launch; 0: they exchange nothing */
     size_t scratch_bytes; /* of device memory that launches use, one after the other */
 };
 
-/* An op with what a kernel reads of it in the device's memory. */
+/* An op, and the arrays of it that kernels read in the device's memory. */
 struct cuda_op {
     const struct op *op;
     const void *taps;    /* cuda_tap<T>[op->tap_count] */
@@ -133,13 +133,12 @@ enum cuda_ops {
 
 #define CUDA_SHORT_CHAIN 7
 
-/* Passes that an entry is for: of one step alone; of any number; or of several, beside which no single step
+/* The passes that an entry is for: of one step; of any number; or of several, where no rung of single steps
    is faster. */
 enum cuda_steps { CUDA_ONE_STEP, CUDA_ANY_STEPS, CUDA_SEVERAL_STEPS };
 
-/* An entry of the ladder: a rung and what it is tried for. A name may stand for several rungs, as for
- * those of volumes and of pictures (fused), and a rung may have several entries, even under several names
- * (faces). */
+/* An entry of the ladder: a rung and the grids, ops and passes that it is tried for. Several rungs may have
+ * one name (fused: of volumes, of pictures), and a rung several entries, even under several names (faces). */
 struct cuda_ladder_entry {
     const struct rung *name; /* of cuda_rungs */
     const struct cuda_rung *rung;
@@ -152,7 +151,7 @@ struct cuda_ladder_entry {
  * rung. */
 extern const struct cuda_ladder_entry cuda_ladder[];
 
-/* Each name once, in the order in which the ladder is climbed by a reader. Ends with a rung without name. */
+/* Each name once, in the order in which a reader climbs the ladder. Ends with a rung without name. */
 extern const struct rung cuda_rungs[];
 
 #endif

@@ -1,4 +1,5 @@
-/* Samples as files hold them, in the device's memory. */
+/* Samples of files in the device's memory, and their numbers: the conversions of arith.h by sample type and
+ * work type, for kernels that are templates of the stored type (S) and the work type (T). */
 #ifndef CUDA_SAMPLE_CUH
 #define CUDA_SAMPLE_CUH
 
@@ -37,7 +38,7 @@ template <typename S> CUDA_INLINE S cuda_swapped(S value)
     }
 #include "model/samples.def"
 
-/* A sample as a number, its bytes reversed before if the file has them so. */
+/* The number of a sample, whose bytes are reversed first if it is in the other byte order. */
 template <typename T, typename S> CUDA_INLINE T cuda_number(S sample, bool swapped)
 {
     T value;
@@ -46,7 +47,7 @@ template <typename T, typename S> CUDA_INLINE T cuda_number(S sample, bool swapp
     return value;
 }
 
-/* Call use(S()), S being what a file holds. */
+/* Call use(S()), where S is the type of a file's samples. */
 template <typename Use> static inline cudaError_t cuda_with_sample(enum sample_type type, const Use &use)
 {
     switch (type) {

@@ -9,7 +9,14 @@
  * Costs: thread: registers and fewer threads; block: as many barriers a leaf as there are warps to be
  *   folded.
  * Traffic per sample: each operand once.
- * Wins when: thread, nearly always; block shows what barriers cost. */
+ * Wins when: thread, nearly always; block shows what barriers cost.
+ *
+ * Three kernels in a row. leaf_kernel folds each leaf to one total: samples beyond a row's end count as
+ * zeros, and so the tree is the same for all leaves. Within a block, the upper half of the threads writes its
+ * items to shared memory, a barrier, the lower half adds them to its own, another barrier; when one warp is
+ * left, it folds by shuffles, without memory or barriers. Then order_kernel adds the leaves of each row, and
+ * again the rows of each plane, one thread for each sum, since these orders are sequential; there are few of
+ * them. */
 #include "cuda_reduce.h"
 
 #include "kernels/cuda/shared/cuda_sample.cuh"
@@ -20,13 +27,13 @@
 namespace
 {
 
-/* Where leaves are: of a row, and which rows. */
+/* All leaves of some planes, numbered along rows, rows of a channel, channels and planes. */
 struct leaves {
     int nx, rows, channels;
     int per_row;
     long long count;
-    int factor;       /* leaves a block takes */
-    long long stride; /* from one to the next */
+    int factor;       /* leaves that a block takes */
+    long long stride; /* from one of these to the next */
 };
 
 /* A leaf's place. */
@@ -48,8 +55,9 @@ struct leaf_place {
 
 /* ---- what is folded ----
  *
- * resident_blocks: how many a multiprocessor must hold at once, by the code and the factor; 0 leaves it to
- * the assembler. */
+ * A source reads an item of a leaf, folds two of them, and turns the last one into a total. resident_blocks
+ * says how many blocks a multiprocessor must hold at once, by the compute capability and the factor; 0 leaves
+ * it to ptxas. */
 
 /* Σ (a − b)². */
 template <typename T> struct change_source {
@@ -88,8 +96,8 @@ template <typename T> struct change_source {
     }
 };
 
-/* A tally in the making. An extreme knows where it stands, so that of equal ones (−0 and 0) the first is
- * kept. */
+/* A tally in the making. Extremes have their places in the leaf, so that of equal ones (−0 and 0) the first
+ * is kept. */
 struct tally_item {
     double sum, squares, energy;
     double min, max;
@@ -97,8 +105,8 @@ struct tally_item {
     int nans;
 };
 
-/* A file's sample; its type is a matter of the run and not of the kernel, since samples cross the bus slower
-   than they are told apart. */
+/* A sample of a file, whose type is known at run time only: deciding costs less than the sample's way over
+   the bus, and one kernel serves all types. */
 CUDA_INLINE double packed_value(enum sample_type type, const void *packed, long long index, bool swapped)
 {
     switch (type) {
@@ -120,7 +128,7 @@ struct tally_source {
     typedef tally_item item;
     typedef struct tally total;
 
-    /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
+    /* For these factors ptxas would spill registers to fit a few more blocks on a multiprocessor. */
     static constexpr int resident_blocks(int, int factor)
     {
         return factor == 4 ? 3 : factor == 8 ? 5 : factor == 16 ? 8 : factor == 32 ? 12 : 0;
@@ -193,8 +201,9 @@ struct tally_source {
 
 /* ---- leaves ---- */
 
-/* What place k of a thread's samples holds once they are folded to Width of them. A tree walked depth first,
-   so that few items are alive at a time. */
+/* The k-th item of a thread after its Factor samples are folded to Width items: itself and the one Width
+   further on, at twice the width. The compiler unrolls this tree depth first, so that few items are in
+   registers at a time. */
 template <typename Source, int Factor, int Width> struct thread_fold {
     static CUDA_INLINE typename Source::item at(const Source &source, const leaf_place &place, int first,
                                                 int k)
@@ -211,7 +220,8 @@ template <typename Source, int Factor> struct thread_fold<Source, Factor, Factor
     }
 };
 
-/* A block folds leaves, with 1024/Factor threads. */
+/* A block folds leaves, with 1024/Factor threads: first each thread alone, then halves of the block, then of
+ * a warp. */
 template <typename Source, int Factor>
 __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(cuda_code(), Factor))
     leaf_kernel(const Source source, const leaves leaves, typename Source::total *totals)
@@ -279,7 +289,7 @@ CUDA_INLINE void begin_total(struct tally *total)
 
 #define ORDER_THREADS 128
 
-/* Each thread adds `length` totals that follow one another. */
+/* Each thread adds `length` totals that follow one another, in order. */
 template <typename Total>
 __global__ void __launch_bounds__(ORDER_THREADS)
     order_kernel(const Total *parts, long long length, long long groups, Total *totals)
@@ -341,6 +351,8 @@ template <typename Act> auto with_factor(const struct cuda_reduction *reduction,
     }
 }
 
+/* The launch that folds leaves: a block takes `factor` leaves, `stride` apart; `stride` blocks share a round.
+ */
 template <typename Source, int Factor> struct cuda_form form_of(const leaves &leaves)
 {
     const int threads = ARITH_LEAF / Factor;
@@ -405,7 +417,7 @@ extern const struct rung cuda_sum_rungs[] = {
     {NULL, NULL},
 };
 
-/* So many leaves and so far apart that no launch has more blocks than a device can count. */
+/* The most leaves of a block, and the farthest apart: no launch has more blocks than a device can count. */
 #define MOST_APART 65536
 
 static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction,

@@ -1,15 +1,16 @@
-/* Sums on a GPU in the order of voxfilt(7), ARITHMETIC: leaves of 1024 folded by halves; then leaves, rows
-   and planes in order. What is computed here ends with planes: the caller adds them, one after the other. */
+/* Sums on a GPU in the order of voxfilt(7), ARITHMETIC: leaves of 1024 samples folded by halves; then leaves,
+   rows and planes in order. Here sums go up to planes: the caller adds these in order. */
 #ifndef CUDA_REDUCE_H
 #define CUDA_REDUCE_H
 
 #include "kernels/cuda/shared/cuda_field.h"
 #include "kernels/cuda/shared/cuda_rung.h"
 
-/* Who adds; what is added never changes. */
+/* Who adds; the order of additions is always the same. */
 struct cuda_reduction {
     bool by_blocks;
-    int factor; /* samples of a leaf a thread folds alone, or leaves a block folds one after the other */
+    int factor; /* samples of a leaf that a thread folds alone, or leaves that a block folds one after another
+                 */
     int stride; /* from one of them to the next */
 };
 

@@ -17,7 +17,7 @@
 
 #define FUSED_MOST_STEPS 4
 
-/* Walks whose planes come as boxes, which serve plain grids on devices that fetch boxes. */
+/* Walks whose planes come as TMA boxes: they serve plain grids, on devices with TMA. */
 static const struct fused_walk *const fused_walks[] = {&fused_star1, &fused_box27, &fused_star2};
 
 /* Steps of a pass. A form of the star's walk that keeps planes has no registers for a fourth. */
@@ -26,9 +26,10 @@ static constexpr int fused_most_star_steps(bool keeps)
     return keeps ? 3 : FUSED_MOST_STEPS;
 }
 
-/* Many warps of few rows beat few of many: the waits of one warp are filled by others. Twelve leave a thread
-   168 registers, ten the 204 that a form wants which keeps planes. Eight leave it all, and four levels of
-   their tile fit into 96 KiB. */
+/* Warps of a block, which is alone on a multiprocessor: occupancy against registers. Many warps of few rows
+   beat few warps of many rows, since some compute while others wait. Twelve warps leave a thread 168
+   registers; ten leave it the 204 that a form needs which keeps planes. Eight leave it all 255, and four
+   levels of their tile fit into 96 KiB of shared memory. */
 static constexpr int fused_warps(bool crowded, bool keeps)
 {
     return !crowded ? 8 : keeps ? 10 : 12;

@@ -1,5 +1,5 @@
-/* The walks of rung `fused` through volumes whose planes come as boxes: each serves some ops on some grids,
- * with one number of steps a pass. */
+/* The walks of rung `fused` through volumes whose planes come as TMA boxes. Each serves some ops on some
+ * grids, with one number of steps in a pass; cuda_fused.cu asks them in turn. */
 #ifndef CUDA_FUSED_H
 #define CUDA_FUSED_H
 
@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 struct fused_walk {
-    int steps; /* a pass */
+    int steps; /* in a pass */
 
     bool (*serves)(const struct cuda_limits *limits, const struct op *op, const struct shape *shape);
 
-    /* What it serves. */
+    /* Fill in the form for an op that it serves. */
     void (*describe)(const struct cuda_question *asked, struct cuda_form *form);
 
     /* Whether a pass should be faster than as many single steps; or NULL: always. */

@@ -8,14 +8,28 @@
  * Costs: what overlaps is computed more than once; the way of a border from block to block takes a few
  *   thousand cycles, which nothing hides.
  * Traffic per sample: 2 words through memory a launch.
- * Wins when: a pass of the walks takes little longer than its launch and the way through its first planes. */
+ * Wins when: a pass of the walks takes little longer than its launch and the way through its first planes.
+ *
+ * A thread owns one pack (16 bytes) of a row, in all planes of its block's tile. A step: all threads show
+ * their packs in shared memory and meet at a barrier; then each computes its planes from first to last. It
+ * has the planes before and after in registers, gets the samples beside its pack by warp shuffles, and reads
+ * the rows above and below where other threads have shown them. A second barrier keeps the next step from
+ * overwriting what a thread still reads.
+ *
+ * Each step spoils one more row and plane at the sides where a tile meets others. After `depth` steps a block
+ * publishes its own samples that others read, raises its signal, waits for those of the eight tiles around
+ * it, and receives their samples. Borders have two fields, used in turn: a block can be ahead of a neighbour
+ * by one round, never by two, so it does not overwrite what that neighbour has yet to read. All blocks must
+ * be resident at once, or the wait would never end: hence the cooperative launch.
+ *
+ * At the grid's ends nothing is spoiled: ghost() puts there what the edge rule says. */
 #include "cuda_tma_walk.cuh"
 
 #include <algorithm>
 
 #define RESIDENT_MOST_THREADS 512 /* which leaves each 128 registers */
 
-/* Signals lie in lines of their own: whoever polls one does not slow who raises another. */
+/* In words: each signal has a cache line of its own, so that polling one does not slow raising another. */
 #define RESIDENT_SIGNAL_STRIDE 32
 
 /* The most planes of a thread. In f64, addresses and sums take registers that planes have in f32; for 10.0
@@ -25,21 +39,21 @@ static __host__ __device__ constexpr int resident_most_planes(size_t sample_byte
     return sample_bytes == 8 ? 11 : code >= 100 ? 13 : 15;
 }
 
-/* What a launch shares out: `rows` and `planes` in so many ranges each, for each channel. */
+/* How the grid is cut into tiles: each channel's rows and planes into ranges. */
 struct resident_cut {
     int tiles_row, tiles_plane;
-    int depth; /* steps between exchanges, and planes and rows of another tile that a tile has beside it */
+    int depth; /* steps between exchanges; also the rows and planes of each neighbour that a tile computes,
+                  too */
 };
 
-/* Planes: the most of a thread. */
+/* Planes: the most that a thread has. */
 template <typename Type, tma_rule Rule_, int Planes_> struct resident_form {
     using T = Type;
     static constexpr tma_rule Rule = Rule_;
     static constexpr int Planes = Planes_;
     static constexpr int Pack = cuda_pack_of<T>::samples;
 
-    /* A thread shows all its planes to the threads of other rows. Of each plane there is room for what stands
-       outside. */
+    /* Shared memory has each plane's packs, by thread, and one pack of samples outside the grid. */
     static constexpr int ShownPlane = (RESIDENT_MOST_THREADS + 1) * Pack;
     static constexpr size_t SharedBytes = Planes * ShownPlane * sizeof(T);
 
@@ -51,19 +65,20 @@ template <typename Type, tma_rule Rule_, int Planes_> struct resident_form {
 
 template <typename T> struct resident_job {
     cuda_view<T> from, to;
-    T *borders; /* two fields of whole packs, of the planes that are computed */
-    unsigned *signals;
-    T weights[7]; /* in raster order */
+    T *borders;        /* two fields of whole packs, of the planes that are computed */
+    unsigned *signals; /* of each tile: the number of its last round */
+    T weights[7];      /* in raster order */
     bool hold;
-    const T *outside; /* TMA_CONSTANT: a value a channel */
+    const T *outside; /* TMA_CONSTANT: a value for each channel */
     int steps;
-    int packs; /* of a row */
+    int packs; /* in a row */
     struct resident_cut cut;
     int begin, end;               /* planes that are computed, of the grid */
-    int stored_begin, stored_end; /* of them, those that are wanted */
+    int stored_begin, stored_end; /* the planes among them that are written */
 };
 
-/* A range of a tile: what is its own of `extent`, and with what it overlaps. */
+/* The range of a tile along an axis: its own indices, and all with those that it shares with its neighbours.
+ */
 struct resident_span {
     int own, own_end;
     int begin, end;
@@ -75,7 +90,8 @@ struct resident_span {
     {
     }
 
-    /* What is right after so many steps since the last exchange: less by one a step, but at the ends. */
+    /* The range that is still right after a number of steps since the last exchange: each step takes one
+       index, but not at the grid's ends. */
     CUDA_INLINE int right_begin(int steps) const
     {
         return begin == 0 ? 0 : begin + steps;
@@ -85,7 +101,7 @@ struct resident_span {
         return end == extent ? extent : end - steps;
     }
 
-    /* Whether others read an index that is its own. */
+    /* Whether a neighbour reads an index of its own. */
     CUDA_INLINE bool is_read(int index, int depth, int extent) const
     {
         return (own > 0 && index < own + depth) || (own_end < extent && index >= own_end - depth);
@@ -149,6 +165,7 @@ template <typename Form> struct resident_walk {
         return job.borders + ((planes_before * job.from.rows + row) * job.packs) * Pack + x;
     }
 
+    /* Write this thread's samples that other tiles read to memory. */
     CUDA_INLINE void publish(unsigned round) const
     {
         const bool read = rows.is_read(row, job.cut.depth, job.from.rows);
@@ -162,6 +179,7 @@ template <typename Form> struct resident_walk {
         }
     }
 
+    /* Read the samples of other tiles anew. */
     CUDA_INLINE void receive(unsigned round)
     {
 #pragma unroll
@@ -192,11 +210,11 @@ template <typename Form> struct resident_walk {
     CUDA_INLINE void exchange(unsigned round)
     {
         publish(round);
-        __syncthreads();
+        __syncthreads(); /* all threads have published before one raises the signal */
         if (thread == 0)
             cuda_raise_signal(signal_of(tile_row, tile_plane), round);
         await_neighbours(round);
-        __syncthreads();
+        __syncthreads(); /* nine threads have waited for all */
         receive(round);
     }
 
@@ -207,7 +225,7 @@ template <typename Form> struct resident_walk {
         return shown + p * Form::ShownPlane;
     }
 
-    /* Where a constant stands in a shown plane. */
+    /* The place of the pack outside the grid in a shown plane. */
     static constexpr int beyond = RESIDENT_MOST_THREADS * Pack;
 
     CUDA_INLINE T outside() const
@@ -235,8 +253,8 @@ template <typename Form> struct resident_walk {
         }
     }
 
-    /* What the neighbouring packs of the row have next to this one. Of a row's ends, and of threads without a
-       pack, anything. */
+    /* The samples beside this thread's pack: in a register of the next lane, by a warp shuffle, but at the
+       ends of a warp in shared memory. At the ends of a row they are anything, and ghost() replaces them. */
     CUDA_INLINE T left_of(int p) const
     {
         const T beside = __shfl_up_sync(CUDA_ALL_LANES, state[p][Pack - 1], 1);
@@ -252,8 +270,8 @@ template <typename Form> struct resident_walk {
                    : shown_plane(p)[thread * Pack + Pack];
     }
 
-    /* Where the rows above and below stand in a shown plane. Those of the tile's border read themselves: they
-       come out wrong, and are not used. */
+    /* The place of the row above or below in a shown plane. Rows at the tile's border read themselves
+       instead: they come out wrong, and nobody uses them. */
     CUDA_INLINE int place_beside(int step) const
     {
         const int beside = row + step;
@@ -267,7 +285,7 @@ template <typename Form> struct resident_walk {
 
     /* ---- a step ---- */
 
-    /* What stands outside next to `own`, whose neighbour on the other side is `opposite`. */
+    /* The sample outside the grid beside `own`, whose neighbour inside is `opposite`. */
     CUDA_INLINE T ghost(T own, T opposite) const
     {
         return Form::Rule == TMA_CONSTANT ? outside() : Form::Rule == TMA_MIRROR ? opposite : own;
@@ -279,6 +297,7 @@ template <typename Form> struct resident_walk {
             to[j] = ghost(own[j], opposite[j]);
     }
 
+    /* A select instead of a branch: both values are in registers first. */
     static CUDA_INLINE void choose(T &value, bool other, T otherwise)
     {
         const T one = cuda_in_register(value), two = cuda_in_register(otherwise);
@@ -300,6 +319,7 @@ template <typename Form> struct resident_walk {
             choose(wide[j + 2], j == last, ghost(wide[j + 1], wide[j]));
     }
 
+    /* The seven taps in raster order. */
     CUDA_INLINE void chain(pack &sum, const pack &before, const pack &above, const T (&wide)[Pack + 2],
                            const pack &below, const pack &after) const
     {
@@ -326,7 +346,8 @@ template <typename Form> struct resident_walk {
         }
     }
 
-    /* A plane of the thread; `before` is what the one before it was, and becomes what this one was. */
+    /* Advance a plane in place. `before` is the plane before it as it was before the step, and becomes this
+     * one's. */
     CUDA_INLINE void advance_plane(int p, pack &before, int above_at, int below_at)
     {
         const int next = p + 1 < Planes ? p + 1 : p, plane = planes.begin + p;
@@ -346,7 +367,7 @@ template <typename Form> struct resident_walk {
         cuda_copy(state[p], fresh);
     }
 
-    /* `taken` steps after an exchange. Planes that are no longer right are left alone. */
+    /* A step, `taken` steps after an exchange. Planes that have been spoiled are skipped. */
     CUDA_INLINE void advance(int taken)
     {
         const int begin = planes.right_begin(taken + 1), end = planes.right_end(taken + 1, extent());
@@ -437,12 +458,12 @@ __global__ void __launch_bounds__(RESIDENT_MOST_THREADS, 1)
 
 /* ---- the host ---- */
 
-#define MOST_STEPS 256 /* of a launch: the host looks in between */
+#define MOST_STEPS 256 /* of a launch: between launches the host can stop */
 #define MOST_DEPTH 8
 
-/* Cycles, for the choice of a cut: of a scheduler for a warp's pack; of a plane, however few warps there are;
-   of a step beside its planes; of an exchange, and what it takes more for each plane. Fitted to what an H200
-   took for 64³ and 128³ cut in seven ways. */
+/* Prices in cycles, for the choice of a cut: a scheduler's time for a warp's packs of a plane; a plane's
+   time, however few warps there are; a step's, planes apart; an exchange's, and that of each plane of it.
+   Fitted to measurements on an H200: 64³ and 128³, cut in seven ways. */
 #define PACK_CYCLES           75.0
 #define PLANE_CYCLES          175.0
 #define STEP_CYCLES           880.0
@@ -451,16 +472,16 @@ __global__ void __launch_bounds__(RESIDENT_MOST_THREADS, 1)
 
 /* ---- cuts ---- */
 
-/* What a launch computes. */
+/* The extents that a launch computes. */
 struct resident_grid {
     int packs, rows, planes, channels;
     int most_planes; /* of a thread */
 };
 
-/* How far a range of a grid is cut, as a tile sees it in the worst case. */
+/* An axis that is cut, as a tile sees it in the worst case. */
 struct resident_side {
-    int own, least; /* of the largest and of the smallest tile */
-    int halos;      /* sides at which there are other tiles */
+    int own, least; /* indices of the largest tile and of the smallest */
+    int halos;      /* sides at which there are other tiles: 0 to 2 */
 };
 
 static struct resident_side side_of(int extent, int tiles)
@@ -645,8 +666,8 @@ template <typename T> static bool resident_shape(const struct cuda_question *ask
     return true;
 }
 
-/* The planes that a launch computes: those that are wanted, and as many beside them as the steps reach. What
-   is wrong at ends that are not the grid's does not come to what is wanted. */
+/* The planes that a launch computes: those that are wanted, and on either side as many as there are steps.
+   The ends that are not the grid's come out wrong, but that does not reach the planes that are wanted. */
 template <typename T>
 static struct range computed_planes(const struct cuda_job *job, const cuda_view<T> &from)
 {
@@ -662,7 +683,7 @@ template <typename Form> static struct resident_grid grid_of_job(const resident_
     return {job.packs, job.from.rows, job.end - job.begin, job.from.channels, Form::Planes};
 }
 
-/* A part of the grid is cut anew. */
+/* The cut of the form, or, for a part of the grid, one of its own. */
 template <typename Form>
 static bool cut_for_job(const struct cuda_job *from, resident_job<typename Form::T> *job)
 {
@@ -676,7 +697,7 @@ static bool cut_for_job(const struct cuda_job *from, resident_job<typename Form:
     return cut_grid(grid, from->limits->multiprocessors, &job->cut) > 0;
 }
 
-/* What a launch has of its fields and its op. */
+/* The kernel's parameters, but for the cut. */
 template <typename Form> static resident_job<typename Form::T> job_of(const struct cuda_job *from)
 {
     using T = typename Form::T;
