@@ -1,7 +1,7 @@
 /* The arithmetic contract: accuracy, special values, and the bits themselves. */
 #include "model/arith.h"
+#include "assertions.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 /* Float bit patterns are walked with a prime stride, so that every sign, exponent and fraction is met. */

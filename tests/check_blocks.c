@@ -2,10 +2,10 @@
 #include "base/file_set.h"
 #include "pipeline/targets.h"
 #include "run/output.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

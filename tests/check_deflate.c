@@ -1,8 +1,8 @@
 /* Tests of deflating in strips: zlib gives back what went in, and the bytes depend on strip and level alone.
  */
 #include "base/deflate.h"
+#include "assertions.h"
 
-#include <check.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "kernels/cuda/shared/cuda_platform.h"
 #include "kernels/cuda/shared/cuda_platform.h"
 #include "asan.h"
+#include "assertions.h"
 #include "emulation.h"
 #include "poison.h"
 
-#include <check.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>

@@ -2,12 +2,12 @@
  * GPU. */
 #include "cli/command.h"
 #include "kernels/backend.h"
+#include "assertions.h"
 #include "emulation.h"
 #include "fixture.h"
 #include "harness.h"
 #include "running.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

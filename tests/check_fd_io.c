@@ -2,10 +2,10 @@
  * interruptions, or not at all. */
 #include "base/fd_io.h"
 
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -1,8 +1,8 @@
 /* Tests of colour profiles: those of sRGB are known, whatever their version, and nothing else is. */
 #include "png/icc.h"
+#include "assertions.h"
 #include "profile.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "plan/levels.h"
 #include "plan/route.h"
 #include "plan/shares.h"
+#include "assertions.h"
 #include "harness.h"
 
-#include <check.h>
 #include <string.h>
 
 #define PATIENCE    20

@@ -1,9 +1,9 @@
 /* Tests of the machine: what control groups leave, as the files of /proc and /sys tell in many ways. */
 #include "base/memory_limits.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -4,9 +4,9 @@
 #include "model/edge.h"
 #include "model/stage.h"
 #include "cli/option.h"
+#include "assertions.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Tests of outputs that something comes in between: a power cut, a fault on the way to a name, a signal. */
 #include "base/diag.h"
 #include "cli/command.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "journal.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
 #include "base/deflate.h"
 #include "format/format.h"
 #include "png/png_filter.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "profile.h"
 
-#include <check.h>
 #include <png.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* Tests of whole runs, linked once for each kind of device: from a file through job, plan and run into a
    file, held against the reference. */
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "reference.h"
 #include "running.h"
 
-#include <check.h>
 #include <math.h>
 #include <png.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #include "base/file_in.h"
 #include "pipeline/pipeline.h"
 #include "cli/run_one.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "running_device.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "base/work_queue.h"
 #include "base/clock.h"
 #include "base/threads.h"
+#include "assertions.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

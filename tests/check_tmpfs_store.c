@@ -2,10 +2,10 @@
  * signal. */
 #include "base/fd_io.h"
 
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

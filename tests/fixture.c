@@ -4,8 +4,8 @@
 
 #include "cli/command_line.h"
 #include "model/arith.h"
+#include "assertions.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>

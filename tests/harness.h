@@ -3,7 +3,8 @@
 #ifndef HARNESS_H
 #define HARNESS_H
 
-#include <check.h>
+#include "assertions.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

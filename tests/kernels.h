@@ -2,7 +2,7 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include <check.h>
+#include "assertions.h"
 
 TCase *filters_case(void);
 TCase *fluxes_case(void);

@@ -1,11 +1,11 @@
 /* Samples of files into fields and back. */
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
 #include "reference.h"
 #include "seam.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

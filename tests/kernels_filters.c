@@ -1,11 +1,11 @@
 /* Every filter under every edge rule, in every work type, on extents that are awkward. */
 #include "model/filter.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
 #include "trial.h"
 
-#include <check.h>
 #include <stdio.h>
 
 enum {

@@ -1,12 +1,12 @@
 /* Heat whose fluxes are not linear: GPUs compute each face between two samples once, by kernels of their own.
  */
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
 #include "seam.h"
 #include "trial.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The forms that a kernel takes: many steps a pass, fields that hold a part of the grid, tiles and coarsening
    as asked for, and what is refused. */
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
@@ -7,7 +8,6 @@
 #include "seam.h"
 #include "trial.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

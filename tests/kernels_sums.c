@@ -1,10 +1,10 @@
 /* Sums in the order of voxfilt(7), ARITHMETIC. */
+#include "assertions.h"
 #include "fixture.h"
 #include "kernels.h"
 #include "reference.h"
 #include "seam.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

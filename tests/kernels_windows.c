@@ -1,12 +1,12 @@
 /* Windows: square ones of pictures, those along one axis, and those of volumes, for which GPUs have kernels
  * of their own. */
+#include "assertions.h"
 #include "fixture.h"
 #include "harness.h"
 #include "kernels.h"
 #include "seam.h"
 #include "trial.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

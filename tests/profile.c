@@ -1,7 +1,8 @@
 /* ICC profiles made for tests, of a recipe. */
 #include "profile.h"
 
-#include <check.h>
+#include "assertions.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef RANKS_CASES_H
 #define RANKS_CASES_H
 
-#include <check.h>
+#include "assertions.h"
 
 TCase *ranks_samples_case(void);
 TCase *ranks_devices_case(void);

@@ -1,9 +1,9 @@
 /* The devices of ranks, and the memory that planes take on their way between them. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 #include "running_device.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

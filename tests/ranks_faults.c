@@ -1,8 +1,8 @@
 /* What one rank meets ends all of them, with one line. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>

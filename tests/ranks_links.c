@@ -1,10 +1,10 @@
 /* The link between ranks: what is known of it decides, it is measured, messages on it are looked at, and what
    ranks bring to rank 0 comes in order. */
 #include "peers/link.h"
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 /* What is known of the link between ranks decides for them. */

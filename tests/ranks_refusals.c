@@ -1,8 +1,8 @@
 /* Each call of a rank, and each of its allocations, is refused in turn: all end, and nothing is left. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <string.h>
 
 #define CALLS_MOST 900

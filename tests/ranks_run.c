@@ -2,11 +2,11 @@
 #include "ranks_run.h"
 
 #include "cli/run_one.h"
+#include "assertions.h"
 #include "harness.h"
 #include "running_device.h"
 #include "scarcity.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The samples and figures of one process, whatever the job, and however ranks divide it. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <stdio.h>
 
 static const char *const chains[] = {

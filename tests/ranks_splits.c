@@ -1,8 +1,7 @@
 /* How ranks divide a job, how many of them, and what each then expects. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
-
-#include <check.h>
 
 static double expected_bytes(const char *options, size_t count, enum split_kind split)
 {

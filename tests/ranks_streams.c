@@ -1,9 +1,9 @@
 /* Several ranks and an input that can be read only from its beginning on: each rank reads all of it, and
    keeps the planes that are its own. */
+#include "assertions.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

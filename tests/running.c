@@ -2,9 +2,9 @@
 #include "running.h"
 
 #include "plan/devices.h"
+#include "assertions.h"
 #include "harness.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 

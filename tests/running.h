@@ -5,10 +5,10 @@
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
 #include "cli/run_one.h"
+#include "assertions.h"
 #include "fixture.h"
 #include "running_device.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stddef.h>
 

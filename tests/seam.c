@@ -3,9 +3,9 @@
 #include "seam.h"
 
 #include "model/sample.h"
+#include "assertions.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <string.h>
 
 size_t way_count;

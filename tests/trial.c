@@ -2,11 +2,11 @@
 #include "trial.h"
 
 #include "plan/lower.h"
+#include "assertions.h"
 #include "harness.h"
 #include "reference.h"
 #include "seam.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
