@@ -1,12 +1,12 @@
-/* The CUDA backend: which function serves what the seam asks. */
+/* The CUDA backend: the table by which the seam reaches its functions. */
 #include "kernels/backend.h"
 
 #include "cuda_device.h"
 
 #include <tuple>
 
-/* CUDA does most things on the GPU that the thread has chosen: here it chooses that of the device which is
-   asked. */
+/* Most calls of CUDA mean the GPU that the calling thread has chosen. These templates wrap the backend's
+   functions, so that each chooses its device's GPU first. */
 template <auto Function> struct chosen;
 
 template <typename Result, typename Device, typename... Rest, Result (*Function)(Device *, Rest...)>
@@ -19,8 +19,8 @@ struct chosen<Function> {
     }
 };
 
-/* The same for what gives back, which has no fault to fill. What fails in it is forgotten, or the next launch
-   would tell of it, which may be on another GPU. */
+/* The same for functions that release something, which have no fault to fill in. Their errors are dropped, or
+   the next launch, perhaps on another GPU, would report them. */
 template <auto Function> struct released;
 
 template <typename Device, typename... Rest, void (*Function)(Device *, Rest...)> struct released<Function> {
@@ -34,7 +34,8 @@ template <typename Device, typename... Rest, void (*Function)(Device *, Rest...)
     }
 };
 
-/* By name, as C++17 has no designated initialisers; the compiler does it. There is no multiply_adds. */
+/* By assignments, which the compiler evaluates, since C++17 has no designated initialisers. There is no
+ * multiply_adds. */
 static constexpr struct backend named_functions()
 {
     struct backend backend = {};

@@ -1,5 +1,9 @@
-/* An NVIDIA GPU as a device: what it is, its streams and its stopwatch, and what its runtime knows of a
- * launch. */
+/* An NVIDIA GPU as a device: its limits and speeds, its streams, its stopwatch, and the description of
+ * launches.
+ *
+ * The stopwatch: begin_span and end_span record events in the stream of the kernels, two spans in turn.
+ * Ending one waits for the one before it, so that at most one span of work is queued behind the host, which
+ * meanwhile reads and writes files. */
 #include "cuda_device.h"
 
 #include "base/mem.h"
@@ -8,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its
-   memory's speed. */
+/* Forecasts, before wisdom has measurements: the start of a context, copies to the device and back, and
+ * kernels. */
 #define ASSUMED_START_SECONDS           0.35
 #define ASSUMED_MOVING_BYTES_PER_SECOND 20e9
 #define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
@@ -33,7 +37,7 @@ unsigned cuda_device_count(void)
     int devices = 0;
 
     if (cudaGetDeviceCount(&devices) != cudaSuccess) {
-        cudaGetLastError(); /* or the next launch would tell of it */
+        cudaGetLastError(); /* or the next launch would report it */
         return 0;
     }
     return static_cast<unsigned>(devices);
@@ -49,7 +53,7 @@ static int minor_of(int version)
     return version % 1000 / 10;
 }
 
-/* Why there is no GPU. CUDA tells of a missing driver as of an old one. */
+/* Say why there is no GPU. CUDA reports a missing driver like an old one. */
 static void explain_absence(cudaError_t error, char *text, size_t size)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -72,7 +76,7 @@ static void explain_absence(cudaError_t error, char *text, size_t size)
         snprintf(text, size, "%s", cudaGetErrorString(error));
 }
 
-/* With the toolkit, since what was measured with another one says little. */
+/* The toolkit's version is part of it: measurements with another toolkit say little. */
 bool cuda_device_describe(int index, char *text, size_t size)
 {
     cudaDeviceProp properties;
@@ -82,7 +86,7 @@ bool cuda_device_describe(int index, char *text, size_t size)
     if (error == cudaSuccess)
         error = cudaRuntimeGetVersion(&runtime);
     if (error != cudaSuccess) {
-        cudaGetLastError(); /* or the next launch would tell of it */
+        cudaGetLastError(); /* or the next launch would report it */
         explain_absence(error, text, size);
     } else {
         snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, CUDA %d.%d",
@@ -98,7 +102,7 @@ bool cuda_device_reaches(int index, int other)
     int can = 0;
 
     if (cudaDeviceCanAccessPeer(&can, index, other) != cudaSuccess)
-        cudaGetLastError(); /* or the next launch would tell of it */
+        cudaGetLastError(); /* or the next launch would report it */
     return can != 0;
 }
 
@@ -140,7 +144,7 @@ static bool read_attribute(const struct device *device, cudaDeviceAttr attribute
     return true;
 }
 
-/* Lanes of a multiprocessor that compute in f32. */
+/* Lanes of a multiprocessor for f32, by compute capability. */
 static double lanes_of(const cudaDeviceProp *properties)
 {
     const int code = 10 * properties->major + properties->minor;
@@ -148,7 +152,8 @@ static double lanes_of(const cudaDeviceProp *properties)
     return code < 86 && code != 61 ? 64.0 : 128.0;
 }
 
-/* Its peaks: what it moves, with two transfers a clock, and what it computes, with a multiply-add a clock. */
+/* The peaks of the device: of its memory, with two transfers a clock, and of its lanes, with a multiply-add a
+ * clock. */
 static bool read_speeds(struct device *device, const cudaDeviceProp *properties, struct fault *fault)
 {
     double clock, memory_clock, bus_bits, ratio;
@@ -183,7 +188,8 @@ static bool read_limits(struct device *device, struct fault *fault)
     return read_speeds(device, &properties, fault);
 }
 
-/* All kernels are compiled for the same; of what there is, the runtime takes what suits the device best. */
+/* The runtime takes the compiled code that suits the device best, the same for all kernels: ask for any
+ * one's. */
 static __global__ void any_kernel()
 {
 }
@@ -199,6 +205,7 @@ static bool read_code(struct device *device, struct fault *fault)
     return true;
 }
 
+/* The device's free memory, or as much of it as a user allows. */
 static bool read_memory(struct device *device, uint64_t most, struct fault *fault)
 {
     size_t room, total;
@@ -209,7 +216,6 @@ static bool read_memory(struct device *device, uint64_t most, struct fault *faul
     return true;
 }
 
-/* Of their own, since whatever else is asked of the device must not wait for it. */
 bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault)
 {
     return cuda_device_check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, "a stream",
@@ -222,7 +228,6 @@ static void destroy_stream(cudaStream_t stream)
         cudaStreamDestroy(stream);
 }
 
-/* Whoever waits for it sleeps. */
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault)
 {
     return cuda_device_check(cudaEventCreateWithFlags(event, cudaEventBlockingSync), device, "an event",
@@ -235,7 +240,6 @@ void cuda_device_destroy_event(cudaEvent_t event)
         cudaEventDestroy(event);
 }
 
-/* Wait for what ends with an event, and add the seconds since another one. */
 bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
                              const char *deed, double *seconds, struct fault *fault)
 {
@@ -293,7 +297,7 @@ void cuda_device_close(struct device *device)
     mem_free(device);
 }
 
-/* How the device adds unless it is told. */
+/* The form that adds unless another one is chosen. */
 static void add_by_default(struct device *device)
 {
     const struct cuda_wish any = {};
@@ -302,7 +306,7 @@ static void add_by_default(struct device *device)
     cuda_reduction_settle(&any, &device->reduction, &refusal);
 }
 
-/* What kernels count, from nothing. */
+/* Counters that kernels add to, from zero. */
 static bool create_count(struct device *device, void **count, size_t bytes, struct fault *fault)
 {
     return cuda_device_check(cudaMalloc(count, bytes), device, "memory", fault) &&
@@ -384,10 +388,11 @@ bool cuda_device_sync(struct device *device, double *seconds, struct fault *faul
 
 /* ---- launches ---- */
 
-/* From here on shared memory has to be asked for. */
+/* More shared memory than this must be permitted. */
 #define FREE_SHARED_BYTES ((size_t)48 << 10)
 
-/* The resource that a block more would lack; registers are given out to warps in portions of 256. */
+/* The resource that limits occupancy: the one that one more block would lack. Registers are allotted to warps
+   in units of 256, and each block's shared memory has 1 KiB for the system. */
 static const char *bound_of(const struct cuda_limits *limits, unsigned registers, unsigned threads,
                             size_t shared_bytes)
 {
@@ -444,6 +449,7 @@ bool cuda_device_describe_launch(const struct device *device, const struct cuda_
             cudaOccupancyMaxPotentialBlockSize(&least_grid, &suggested, launch->kernel, launch->shared_bytes),
             device, "a kernel", fault))
         return false;
+    /* The launch, then what the compiler made of the kernel, then how it fills the device. */
     form->steps = static_cast<unsigned>(launch->steps);
     form->reach = static_cast<unsigned>(launch->reach);
     form->tile_x = static_cast<unsigned>(launch->tile_x);

@@ -1,4 +1,5 @@
-/* An NVIDIA GPU as a device: what it is, its streams and its stopwatch. */
+/* An NVIDIA GPU as a device: its limits, its streams, memory that its functions keep from one call to the
+ * next; and the functions of this backend. cuda_planes.cu tells how streams and events order the work. */
 #ifndef CUDA_DEVICE_H
 #define CUDA_DEVICE_H
 
@@ -8,16 +9,16 @@
 #include "kernels/cuda/sums/cuda_reduce.h"
 #include "kernels/cuda/shared/cuda_rung.h"
 
-/* Work between two events of the stream that it runs in. */
+/* Work between two events of a stream, for the stopwatch. */
 struct cuda_span {
     cudaEvent_t begun, ended;
-    bool under_way;
+    bool under_way; /* its time has not been read */
 };
 
-/* Copies from other GPUs whose time is asked for later; more of them wait for the first. */
+/* Copies from other GPUs whose time has not been read; one more waits for the oldest. */
 #define CUDA_HANDINGS 64
 
-/* Device memory that is kept for the next time. */
+/* Device memory that is kept for the next call. */
 struct cuda_store {
     void *samples;
     size_t bytes;
@@ -25,58 +26,58 @@ struct cuda_store {
 
 struct device {
     int index;
-    cudaStream_t stream;             /* of all kernels that know fields */
-    cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
-    cudaStream_t tallies;            /* of samples that are added up beside all that */
-    cudaStream_t arriving;           /* of planes that other GPUs hand over; NULL before the first */
-    cudaEvent_t asked;               /* what the stream was asked for when they were */
-    uint64_t met;                    /* GPUs whose memory is open to this one, a bit each */
-    struct cuda_span handings[CUDA_HANDINGS]; /* of that stream, taking turns */
-    unsigned handing;                         /* whose turn it is */
-    double handed_seconds;                    /* of those that came before */
-    struct cuda_span spans[2];                /* that take turns */
-    unsigned turn;                            /* whose turn it is */
+    cudaStream_t stream;             /* all kernels that read or write fields */
+    cudaStream_t incoming, outgoing; /* copies from the host's memory, and back to it */
+    cudaStream_t tallies;            /* statistics of files' samples, independent of the others */
+    cudaStream_t arriving;           /* copies from other GPUs; NULL before the first one */
+    cudaEvent_t asked; /* the end of the work in `stream` that a copy to another GPU waits for */
+    uint64_t met;      /* a bit for each GPU whose memory this one may read */
+    struct cuda_span handings[CUDA_HANDINGS]; /* copies in `arriving`: a ring */
+    unsigned handing;                         /* the number of the next copy */
+    double handed_seconds;                    /* of copies whose time has been read */
+    struct cuda_span spans[2];                /* for the seam's stopwatch, in turn */
+    unsigned turn;                            /* the next of them */
     struct cuda_limits limits;
-    uint64_t memory;                       /* that fields may take */
-    struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
+    uint64_t memory;                       /* bytes that fields may take */
+    struct cuda_outcomes *outcomes, found; /* on the device; the last ones that were read */
     struct cuda_peaks *peaks, found_peaks; /* likewise */
-    struct cuda_reduction reduction;       /* how it adds */
-    struct cuda_store tallied, anchors;    /* planes of a file that are added up, and about what */
+    struct cuda_reduction reduction;       /* the form that adds */
+    struct cuda_store tallied, anchors;    /* for statistics: planes of a file, and their anchors */
     struct cuda_store scratch, results;    /* of reductions */
-    void *host_results;
+    void *host_results;                    /* the results on the host, page-locked */
     size_t host_result_bytes;
 };
 
-/* Memory that is not to be had is STATUS_LIMIT, any other error STATUS_DEVICE. */
+/* Turn an error of CUDA into a fault: lack of memory is STATUS_LIMIT, any other error STATUS_DEVICE. */
 bool cuda_device_check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault);
 
-/* Let what the thread asks from here on be asked of the device's GPU. */
+/* Make the device's GPU the one that CUDA's calls of this thread mean. */
 bool cuda_device_choose(const struct device *device, struct fault *fault);
 
-/* A stream that waits for no other. */
+/* A stream that does not wait for the default stream. */
 bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault);
 
-/* Whoever waits for such an event sleeps. */
+/* An event; whoever waits for it sleeps instead of polling. */
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
 void cuda_device_destroy_event(cudaEvent_t event);
 
-/* Wait for what ends with an event, and add the seconds since another one. */
+/* Wait for an event, and add the seconds since another one. */
 bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
                              const char *deed, double *seconds, struct fault *fault);
 
-/* Wait for a span that is under way, if it is, and add its seconds. */
+/* Wait for a span and add its seconds, if they have not been read. */
 bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
                            double *seconds, struct fault *fault);
 bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault);
 
-/* Let the device launch a form with the shared memory that it takes: each device has to be told. */
+/* Permit a form's shared memory on the device, which each device must be told. */
 bool cuda_device_allow(const struct device *device, const struct cuda_form *launch, struct fault *fault);
 
-/* Fill in what the runtime knows of such a launch, occupancy included. */
+/* Fill in what CUDA's runtime knows of a launch: registers, spills, occupancy. */
 bool cuda_device_describe_launch(const struct device *device, const struct cuda_form *launch,
                                  struct form *form, struct fault *fault);
 
-/* ---- what the seam asks for, by the file that has it: kernels/backend.h says what each does ---- */
+/* ---- the seam's functions, by file: kernels/backend.h says what each does ---- */
 
 /* cuda_device.cu: a GPU, and its stopwatch. */
 unsigned cuda_device_count(void);

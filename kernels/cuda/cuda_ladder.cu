@@ -1,4 +1,6 @@
-/* The ladder: every rung that the CUDA backend has. */
+/* The ladder: every rung that the CUDA backend has, and the order in which rungs are tried for an op. Fast
+ * rungs that serve few ops come first, then those that serve more; `naive` serves all. The textbook rungs at
+ * the end are there to be asked for by name, and for --bench. */
 #include "kernels/cuda/shared/cuda_rung.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
@@ -24,6 +26,7 @@ enum { RUNGS(RUNG_INDEX) };
 
 const struct rung cuda_rungs[] = {RUNGS(RUNG_ROW){NULL, NULL}};
 
+/* Name, rung, grids, ops, steps of a pass. */
 const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PASSES], &cuda_rung_separable_3d, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_faces, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},

@@ -1,30 +1,29 @@
 /* Planes in a GPU's memory: fields, how planes of files come into them and leave, and how one GPU hands them
  * to another.
  *
- * Copies and kernels run side by side, in streams of their own, and events order them. To upload a batch,
- * `incoming` copies packed samples from page-locked memory to the device, and `stream`, where all kernels
- * run, waits for the copy and converts them into the field. To download one, `stream` converts, and
- * `outgoing` waits for that and copies back. A staging's events say when its copy is done, which is all that
- * the host ever waits for, and when its packed samples have been converted, before which the next copy does
- * not write over them.
+ * Copies and kernels overlap, in streams of their own, and events order them. To upload a batch, `incoming`
+ * copies packed samples from page-locked memory to the device, and `stream`, where all kernels run, waits for
+ * the copy and converts them into the field. To download one, `stream` converts, and `outgoing` waits for
+ * that and copies back. A staging's events say when its copy is done, which is all that the host ever waits
+ * for, and when its packed samples have been converted: before that the next copy does not overwrite them.
+ * With two stagings in turn, one batch is copied while another is converted and filtered (double buffering).
  *
- * A GPU is handed planes through its stream `arriving`, which waits for what both GPUs have been asked so
- * far. It marks `arrived` of the field behind the copy: kernels of the taker that read the field wait for
- * that, and kernels of the giver that would write over the planes wait for it, too, as one of the takers of
- * the field that they came from. */
+ * A GPU receives planes in its stream `arriving`, which first waits for all work that both GPUs have been
+ * asked for so far. Behind the copy it records the field's event `arrived`: the receiver's kernels that read
+ * the field wait for it, and so do the giver's kernels that would overwrite the planes, to whose field the
+ * receiver is a taker. */
 #include "cuda_planes.h"
 
 #include "base/mem.h"
 #include "kernels/cuda/shared/cuda_convert.h"
 
-/* Page-locked samples, and the same on the device: copies go between the two while kernels run, which convert
-   between the second and fields. */
+/* Page-locked samples on the host, and the same samples on the device. */
 struct cuda_staging : staging {
-    void *packed;
+    void *packed;            /* on the device */
     cudaEvent_t begun, done; /* of the copy */
-    cudaEvent_t converted;   /* by the kernels that read or write `packed` */
+    cudaEvent_t converted;   /* the kernel that reads or writes `packed` has ended */
     bool lent;               /* the samples are in the caller's memory, page-locked meanwhile */
-    bool under_way;
+    bool under_way;          /* the host has not waited for the copy */
 };
 
 static size_t pitch_of(const struct shape *shape, enum work_type work)
@@ -49,8 +48,7 @@ void cuda_planes_destroy(struct device *device, struct field *field)
     mem_free(field);
 }
 
-/* Threads that move 16 bytes read what stands between a row's end and the next row, too, and use it for
- * nothing. */
+/* Clear the padding between rows: threads that move 16 bytes read it, too, though nothing depends on it. */
 static bool clear_padding(struct device *device, const struct field *field, struct fault *fault)
 {
     const size_t word = work_size(field->work), padding = field->pitch - field->shape.nx;
@@ -83,7 +81,7 @@ bool cuda_planes_create(struct device *device, struct field **result, const stru
     return true;
 }
 
-/* What stays is copied in pieces as long as the way it goes, so that no piece overlaps itself. */
+/* Planes that stay move down in pieces as long as the distance, so that no piece overlaps itself. */
 bool cuda_planes_slide(struct device *device, struct field *field, size_t first, struct range keep,
                        struct fault *fault)
 {
@@ -129,7 +127,7 @@ void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
     mem_free(destroyed);
 }
 
-/* Fast copies need page-locked memory. */
+/* Provide the host's samples: only copies from page-locked memory are fast, and overlap with kernels. */
 static bool give_samples(struct device *device, struct cuda_staging *staging, size_t bytes, void *memory,
                          struct fault *fault)
 {
@@ -178,7 +176,7 @@ size_t cuda_planes_packed_bytes(const struct shape *shape, const struct encoding
     return planes * shape->rows * shape->nx * encoding->channels * sample_size(encoding->type);
 }
 
-/* One way or the other, between its two sides. */
+/* Copy between the host and the device, after the kernel that used `packed` last. */
 static bool copy_staging(struct device *device, struct cuda_staging *staging, size_t bytes,
                          cudaMemcpyKind way, struct fault *fault)
 {
@@ -232,7 +230,7 @@ bool cuda_planes_download(struct device *device, const struct field *field, cons
                         cudaMemcpyDeviceToHost, fault);
 }
 
-/* And begin anew. */
+/* Read a counter, and set it to zero. */
 static bool take_count(struct device *device, void *count, void *found, size_t bytes, struct fault *fault)
 {
     return cuda_device_check(cudaMemcpyAsync(found, count, bytes, cudaMemcpyDeviceToHost, device->stream),
@@ -288,7 +286,8 @@ bool cuda_planes_copy(struct device *device, const struct field *from, struct fi
 
 /* ---- planes of other GPUs ---- */
 
-/* Direct copies, where the two reach each other; else the driver takes them through the host's memory. */
+/* Open another GPU's memory for direct copies, if the two reach each other; else the driver copies through
+   the host's memory. */
 static bool open_to(struct device *device, const struct device *other, struct fault *fault)
 {
     const uint64_t bit = (uint64_t)1 << (other->index & 63);
@@ -305,7 +304,7 @@ static bool open_to(struct device *device, const struct device *other, struct fa
     return cuda_device_check(error, device, "access to another GPU", fault);
 }
 
-/* Planes that come to another GPU from here on come behind what has been asked of the device so far. */
+/* Let copies to another GPU wait for all work that this device has been asked for so far. */
 static bool follow(const struct device *device, const struct device *other, struct fault *fault)
 {
     return cuda_device_check(cudaEventRecord(device->asked, device->stream), device, "an event", fault) &&
@@ -328,7 +327,7 @@ static bool tell_handing(struct device *device, struct cuda_span *span, struct f
     return cuda_device_tell_span(device, span, "a copy from another GPU", &device->handed_seconds, fault);
 }
 
-/* The stopwatch of the next copy, which may still run for an earlier one. */
+/* Start the stopwatch of the next copy; if an earlier copy still has it, read that one's time first. */
 static bool begin_handing(struct device *device, struct cuda_span **span, struct fault *fault)
 {
     *span = &device->handings[device->handing++ % CUDA_HANDINGS];
@@ -356,7 +355,7 @@ static bool copy_planes(const struct device *device, const struct field *from, s
            end_handing(other, span, fault) && mark_arrival(other, to->arrived, fault);
 }
 
-/* Another GPU reads planes of the field until the event. */
+/* Note that another GPU reads planes of the field until the event. */
 static bool note_taker(struct device *device, struct field *from, cudaEvent_t arrived, struct fault *fault)
 {
     for (unsigned i = 0; i < from->taker_count; i++) {
@@ -369,7 +368,7 @@ static bool note_taker(struct device *device, struct field *from, cudaEvent_t ar
     return true;
 }
 
-/* What a GPU needs to hand planes over, and what another one needs to be handed them. */
+/* Create what a GPU needs to hand planes over, and what another one needs to receive them. */
 static bool be_ready(struct device *device, struct fault *fault)
 {
     return cuda_device_choose(device, fault) &&

@@ -6,18 +6,19 @@
 #include "cuda_device.h"
 #include "kernels/cuda/shared/cuda_field.h"
 
-/* Whose copies are kept apart, at most. */
+/* The most GPUs that read a field at the same time; one more waits for all. */
 #define CUDA_FIELD_TAKERS 16
 
 struct field {
-    struct shape shape;
+    struct shape shape; /* of the whole grid */
     enum work_type work;
-    struct range planes;
-    size_t pitch; /* samples */
-    void *samples;
+    struct range planes; /* that it holds */
+    size_t pitch;        /* samples from one row to the next */
+    void *samples;       /* in the device's memory */
 
-    /* Where GPUs hand over planes: behind `arrived`, if it is awaited, are those that came; behind each of
-       the takers is one who reads planes of this field. */
+    /* With several GPUs: the event after which all planes that others handed over are there, if it has to be
+       awaited; and an event for each GPU that reads planes of this field, after which they may be
+       overwritten. */
     cudaEvent_t arrived;
     bool awaited;
     cudaEvent_t takers[CUDA_FIELD_TAKERS];
@@ -47,11 +48,11 @@ template <typename Act> static inline auto cuda_planes_with_view(const struct fi
                                    : act(cuda_planes_view<double>(field));
 }
 
-/* Bytes of so many planes of a file. */
+/* Bytes of a number of planes of a file. */
 size_t cuda_planes_packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes);
 
-/* Let what is asked of the device from here on find the planes that were handed to the field; or, before it
-   writes the field, leave those that others still take from it. */
+/* Let the device's next kernels wait for planes that were handed to a field which they read; or, before they
+   write a field, for GPUs that still copy planes from it. The host does not wait. */
 bool cuda_planes_await_arrivals(struct device *device, const struct field *field, struct fault *fault);
 bool cuda_planes_await_takers(struct device *device, struct field *field, struct fault *fault);
 

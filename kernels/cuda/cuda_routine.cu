@@ -1,10 +1,10 @@
 /* Routines: ops by a rung of the ladder, settled, prepared and run.
  *
- * To settle an op, the entries of the ladder are asked in turn, and the first whose rung serves it as it is
- * wished for gives the form. A form of several steps a pass gives way to the first one of a single step
- * behind it, if computing takes longer than moving. To prepare a form, the device gets what kernels read of
- * the op: taps, and what stands outside the grid. To advance, the rung launches its kernels in the device's
- * stream, behind the planes of other GPUs. */
+ * To settle an op, the entries of the ladder are asked in turn, and the first one whose rung serves it as
+ * wished gives the form. If that takes several steps in a pass, but computing takes longer than moving, the
+ * first rung behind it that takes a single step replaces it. To prepare a form, the op's arrays go to the
+ * device: taps, and values outside the grid. To advance, the rung launches its kernels in the device's
+ * stream, behind planes that other GPUs hand over. */
 #include "base/mem.h"
 #include "kernels/cuda/shared/cuda_chain.cuh"
 #include "cuda_planes.h"
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The share of its peak that a device reaches in chains of taps, and in what one filter serves for all: as
-   measured, to weigh computing against moving. */
+/* The share of its peak that a device reaches, as measured, in chains of taps, and in the filter that serves
+   any op: to weigh computing against moving. */
 #define REACHED_BY_CHAINS 0.5
 #define REACHED_BY_OTHERS 0.125
 
-/* What a form of the seam keeps for this backend. */
+/* This backend's part of the seam's form. */
 struct cuda_settled {
     const struct cuda_ladder_entry *entry;
     struct cuda_form form;
@@ -29,11 +29,11 @@ static_assert(sizeof(struct cuda_settled) <= sizeof(form::own), "a form has no r
 struct routine {
     struct cuda_settled settled;
     struct cuda_op on_device;
-    void *taps, *outside, *scratch;
+    void *taps, *outside, *scratch; /* device memory that it owns */
 };
 
-/* Bytes that kernels are to find on the device. By the stream of those kernels, which a plain copy would not
-   wait for, nor they for it; the caller may change the bytes afterwards. */
+/* Put bytes into new device memory, in the stream of the kernels that will read them: a plain copy would be
+   in the default stream, which that one does not wait for. The caller may change the bytes afterwards. */
 static bool put(const struct device *device, void **to, const void *from, size_t bytes, const char *what,
                 struct fault *fault)
 {
@@ -119,7 +119,7 @@ void cuda_routine_release(struct device *device, struct routine *routine)
     mem_free(routine);
 }
 
-/* Whether the rung serves the op in the form that is wished for, which is filled in then. */
+/* Whether the rung serves the op as wished; fills in the form, or the reason why not. */
 static bool serves(const struct cuda_rung *rung, const struct cuda_question *asked, struct cuda_form *form)
 {
     if (asked->wish->tile_x > 0 && !rung->tiles)
@@ -137,6 +137,7 @@ static bool serves(const struct cuda_rung *rung, const struct cuda_question *ask
     return true;
 }
 
+/* The class of an op, by which entries of the ladder are chosen. */
 static enum cuda_ops ops_of(const struct op *op)
 {
     if (op->kind == OP_PASSES)
@@ -146,7 +147,7 @@ static enum cuda_ops ops_of(const struct op *op)
     return op->tap_count > CUDA_SHORT_CHAIN ? CUDA_LONG_CHAINS : CUDA_SHORT_CHAINS;
 }
 
-/* Whether an entry of the ladder is to be tried for such an op, shape and wish. */
+/* Whether an entry of the ladder is tried for an op, a shape and a wish. */
 static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op *op,
                          const struct shape *shape, const struct rung_wish *wish)
 {
@@ -185,8 +186,8 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the first of the ladder that applies";
 }
 
-/* The next entry, from one on, whose rung serves the op as it is wished for; the end of the ladder where none
-   does. */
+/* The next entry, from a given one on, whose rung serves the op as wished; the end of the ladder if none
+ * does. */
 static const struct cuda_ladder_entry *find_entry(const struct device *device,
                                                   const struct cuda_ladder_entry *entry, const struct op *op,
                                                   const struct shape *shape, const struct rung_wish *wish,
@@ -201,7 +202,8 @@ static const struct cuda_ladder_entry *find_entry(const struct device *device,
     return entry;
 }
 
-/* Seconds that the whole device spends on an update: those of moving or those of computing. */
+/* Seconds of the whole device for an update of a sample: of moving or of computing, whichever takes longer
+ * (roofline). */
 static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
                                  const struct cuda_form *form)
 {
@@ -215,7 +217,7 @@ static double seconds_per_update(const struct cuda_limits *limits, const struct 
     return std::max(moving, computing);
 }
 
-/* Several steps a pass compute some samples more than once. Where computing takes longer than moving, the
+/* A pass of several steps computes some samples more than once. If computing takes longer than moving, the
    first rung that takes a single step is faster. */
 static void prefer_single(const struct device *device, const struct cuda_ladder_entry *entry,
                           const struct op *op, const struct shape *shape, const struct rung_wish *wish,
@@ -235,7 +237,8 @@ static void prefer_single(const struct device *device, const struct cuda_ladder_
     *settled = {entry, form};
 }
 
-/* The first rung of the ladder that serves the op as it is wished for, and why. */
+/* The first rung of the ladder that serves the op as wished, or a faster one of single steps, and the reason.
+ */
 static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct cuda_settled *settled, char *reason, size_t size,
                         struct fault *fault)
@@ -270,7 +273,7 @@ static bool takes_stride(const struct device *device, const struct cuda_rung *ru
     return serves(rung, &asked, &form);
 }
 
-/* Squares of all sizes that a block may have. */
+/* Offer square tiles of various sizes, for measuring. */
 static void offer_tiles(struct form *form)
 {
     static const unsigned sides[ROUTINE_TILES] = {8, 12, 14, 16, 25, 32};
@@ -279,7 +282,7 @@ static void offer_tiles(struct form *form)
         form->offers[i] = {sides[i], sides[i]};
 }
 
-/* What put_operands puts there. */
+/* Bytes that put_operands takes. */
 static size_t operand_bytes(const struct op *op, const struct shape *shape)
 {
     const size_t taps = (op->tap_count + 1) * cuda_with_work(op->work, [](auto sample) {
@@ -330,6 +333,7 @@ bool cuda_routine_prepare(struct device *device, const struct form *form, struct
     return true;
 }
 
+/* Launch the rung's kernels with views of the fields. */
 template <typename T>
 static cudaError_t launch(struct device *device, const struct routine *routine, unsigned steps,
                           const struct field *from, const struct field *kept, const struct field *to,
@@ -345,7 +349,7 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
     return routine->settled.entry->rung->launch[from->work](&job);
 }
 
-/* Channels that the op leaves alone, over whatever the kernel made of them. */
+/* Copy channels that the op leaves alone over whatever the kernel computed for them. */
 static bool keep_channels(struct device *device, const struct op *op, const struct field *from,
                           struct field *to, struct range planes, struct fault *fault)
 {

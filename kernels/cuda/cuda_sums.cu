@@ -1,4 +1,7 @@
-/* Sums: the changes of steps, and the statistics of samples, as reductions give them. */
+/* Sums: the changes of steps, and the statistics of samples, by the reductions of cuda_reduce.cu. Changes are
+ * added in the stream of the kernels, statistics in a stream of their own, so that they overlap with
+ * filtering. The host waits for the results, which come back in page-locked memory. All memory is kept for
+ * the next call. */
 #include "base/mem.h"
 #include "kernels/cuda/shared/cuda_chain.cuh"
 #include "cuda_planes.h"
@@ -7,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a reduction may hold at once. */
+/* The most scratch memory of a reduction; more planes are added in several. */
 #define SCRATCH_BYTES ((size_t)64 << 20)
 
 static_assert(sizeof(struct cuda_reduction) <= sizeof(form::own), "a form has no room for a reduction");
 
-/* Room for so many bytes. What was there is lost where it has to grow. */
+/* Make room for a number of bytes; if it grows, its contents are lost. */
 static bool reserve(const struct device *device, struct cuda_store *store, size_t bytes, const char *what,
                     struct fault *fault)
 {
@@ -26,8 +29,8 @@ static bool reserve(const struct device *device, struct cuda_store *store, size_
     return true;
 }
 
-/* For what a reduction gives of each plane, there and here. It is cleared since kernels do not write the gaps
-   between members, which are copied, too. */
+/* Make room for a reduction's results on the device and on the host. It is cleared, since kernels do not
+   write the gaps between members of structs, which are copied, too. */
 static bool reserve_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
 {
     if (bytes <= device->host_result_bytes)
@@ -51,6 +54,7 @@ static bool reserve_scratch(struct device *device, size_t bytes, size_t result_b
            reserve_results(device, result_bytes, stream, fault);
 }
 
+/* Copy the results to the host, and wait for them. */
 static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
 {
     return cuda_device_check(cudaMemcpyAsync(device->host_results, device->results.samples, bytes,
@@ -59,7 +63,7 @@ static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stre
            cuda_device_check(cudaStreamSynchronize(stream), device, "sums", fault);
 }
 
-/* Planes that one reduction takes, so that its memory stays small. */
+/* Planes of one reduction, so that its memory stays small. */
 static size_t planes_together(size_t bytes_a_plane, size_t planes)
 {
     size_t together = bytes_a_plane >= SCRATCH_BYTES ? 1 : SCRATCH_BYTES / bytes_a_plane;
@@ -67,6 +71,7 @@ static size_t planes_together(size_t bytes_a_plane, size_t planes)
     return together < planes ? together : planes;
 }
 
+/* The changes of planes that fit in one reduction. */
 static bool add_changes(struct device *device, const struct field *a, const struct field *b,
                         unsigned channels, struct range planes, double *sums, struct fault *fault)
 {
@@ -114,7 +119,7 @@ static bool put_anchors(struct device *device, const double *anchors, size_t byt
            cuda_device_check(cudaStreamSynchronize(device->tallies), device, "anchors", fault);
 }
 
-/* Each channel of each plane has its own. */
+/* Find the anchors on the host, one for each channel of each plane, and send them to the device. */
 static bool set_anchors(struct device *device, const struct encoding *encoding, const struct shape *shape,
                         const void *samples, size_t planes, struct fault *fault)
 {
@@ -198,7 +203,7 @@ void cuda_sums_add_by(struct device *device, const struct form *form)
     memcpy(&device->reduction, form->own, sizeof device->reduction);
 }
 
-/* Scratch, and results here and on the host. */
+/* Scratch, and results on the device and on the host. */
 size_t cuda_sums_tally_bytes(const struct shape *shape, size_t planes)
 {
     return cuda_tally_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);

@@ -11,7 +11,15 @@
  *   devices, and leaves a frame to patches.
  * Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
  * Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
- * Wins when: many steps of one stencil are wanted. */
+ * Wins when: many steps of one stencil are wanted.
+ *
+ * Three kernels share the work. The TMA walk takes whole pictures, edges included, where it serves. Otherwise
+ * the walk here takes the samples that no step brings near an edge: one warp a strip, as
+ * cuda_fused_2d_tma.cuh tells, but rows come through a ring of asynchronous copies (cuda_row_ring.cuh). And
+ * patches take the frame that it leaves, or all of the picture for ops that are not chains of taps: a block
+ * loads a patch with a margin as wide as there are steps into shared memory, and takes it step by step from
+ * one of two buffers to the other, with one barrier a step (double buffering in shared memory; overlapped
+ * tiling). */
 #include "cuda_fused_2d_tma.cuh"
 
 namespace
@@ -36,23 +44,25 @@ struct area {
     }
 };
 
-/* What a launch of the walk computes: samples that no step of the pass brings to an edge. */
+/* The parameters of the walk. Its area has the samples that no step of the pass brings near an edge. */
 template <typename T, template <typename> class Taps> struct fused_task {
     cuda_view<T> from, to;
     cuda_edge<T> edge;
     Taps<T> taps;
     struct area area;
     int steps;
-    int columns;      /* strips side by side */
-    int halo, useful; /* columns of a strip: on either side, and between */
-    int strips, height;
+    int columns;        /* strips in a row */
+    int halo, useful;   /* columns of a strip: on either side, and between */
+    int strips, height; /* strips in a column, and their rows */
 };
 
-/* The warp's walk. Level 0 is the picture as it stands. */
+/* The walk of a warp. Level 0 is the picture before the pass. Whole: the pass has exactly FusedSteps steps;
+   otherwise `steps`, at most as many. */
 template <typename T, template <typename> class Taps, int Samples, int FusedSteps, bool Whole> struct walk {
     const Taps<T> &taps;
     int steps;
-    T rows[2][FusedSteps][Samples]; /* the older and the newer row of each level but the last, by turns */
+    T rows[2][FusedSteps]
+          [Samples]; /* the older and the newer row of each level but the last; turns swap them */
 
     /* Chain the taps of one row of the stencil. */
     CUDA_INLINE void chain(int row_of_taps, const T (&row)[Samples], T (&sums)[Samples]) const
@@ -64,7 +74,7 @@ template <typename T, template <typename> class Taps, int Samples, int FusedStep
         window_chain(taps, row_of_taps, row, before, after, sums);
     }
 
-    /* Chain what a level's two last rows give to the row between them and the next. */
+    /* Begin a chain of the next level with the taps on the two last rows of this one. */
     template <int Turn> CUDA_INLINE void open(int level, T (&sums)[Samples]) const
     {
         window_begin(sums);
@@ -72,9 +82,9 @@ template <typename T, template <typename> class Taps, int Samples, int FusedStep
         chain(1, rows[1 - Turn][level], sums);
     }
 
-    /* A row of the picture through all levels. Turn says which of each level's two rows is the older. The
-       next level's chain is opened before its row is there: then that row can take the older one's registers.
-     */
+    /* Send a row of the picture through all levels. Turn says which of each level's two rows is the older.
+       The next level's chain is opened before this level's row is kept, so that the row can take the older
+       one's registers. */
     template <int Turn> CUDA_INLINE void step(const T *arrived, T (&row)[Samples])
     {
         T sums[Samples];
@@ -99,6 +109,7 @@ template <typename T, template <typename> class Taps, int Samples, int FusedStep
     }
 };
 
+/* A warp walks down its strip, two rows a turn, so that each level's rows keep their registers. */
 template <typename T, template <typename> class Taps, int Samples, int FusedSteps, bool Whole, int Warps>
 __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_task<T, Taps> task)
 {
@@ -126,9 +137,10 @@ __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_tas
     }
 }
 
-/* Patches: the frame of the picture, where levels meet the edge, and whatever the walk does not serve. A
-   block holds a patch and what its steps need around it, within the grid, in shared memory, one level after
-   the other. */
+/* ---- patches: the frame of the picture, where levels meet the edge, and whatever the walk does not serve
+ * ---- */
+
+/* The areas of a launch: the four sides of the frame, or one, the whole picture. */
 #define PATCH_AREAS 4
 
 template <typename T> struct patch_task {
@@ -140,12 +152,12 @@ template <typename T> struct patch_task {
     struct area areas[PATCH_AREAS];
     struct patch_size {
         int x, y;
-    } sizes[PATCH_AREAS];              /* of a patch */
-    long long before[PATCH_AREAS + 1]; /* patches of the areas before */
-    int cells;                         /* of the largest patch with what is around it */
+    } sizes[PATCH_AREAS];              /* of an area's patches */
+    long long before[PATCH_AREAS + 1]; /* patches in the areas before each, and in all */
+    int cells;                         /* of the largest patch with its margin */
 };
 
-/* The patch of a block, and the cells that it needs: clipped to the grid. */
+/* Find the patch of a block, and the cells that it needs: the patch and its margin, clipped to the grid. */
 template <typename T>
 CUDA_INLINE void patch_place(const patch_task<T> &task, struct area &patch, struct area &cells)
 {
@@ -214,7 +226,8 @@ CUDA_INLINE void rim_cell(const struct area &cells, int number, int *x, int *y)
     *y = number < width ? cells.y : rest < 0 ? cells.end_y - 1 : cells.y + rest % height;
 }
 
-/* The next level of a cell on the rim. Where the rim is not the grid's, its value never comes to count. */
+/* The next level of a cell on the rim. If the rim is not the grid's edge, the cell keeps its value: it is
+   wrong, but too far from the patch for that to count. */
 template <typename T>
 CUDA_INLINE T advance_rim(const patch_task<T> &task, const cuda_any_filter<T> &filter,
                           const struct area &cells, const T *level, T outside, int x, int y)
@@ -230,8 +243,8 @@ CUDA_INLINE T advance_rim(const patch_task<T> &task, const cuda_any_filter<T> &f
 
 #define PATCH_THREADS 256
 
-/* A warp takes the rows of a patch in turns. Taps stand in shared memory, for every thread reads all of them.
- */
+/* Warps take the rows of a patch in turns. The taps are copied to shared memory, since every thread reads all
+ * of them. */
 template <typename T>
 __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code()))
     patch_kernel(const patch_task<T> task)
@@ -258,6 +271,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
             level[(y - cells.y) * width + x - cells.x] = row[x];
     }
     for (int step = 0; step < task.steps; step++) {
+        /* The level is complete, and nobody reads the other buffer any more. */
         __syncthreads();
         for (int y = 1 + warp; y < height - 1; y += warps) {
             for (int x = 1 + lane; x < width - 1; x += CUDA_WARP) {
@@ -283,8 +297,8 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
     }
 }
 
-/* Samples a lane holds, levels of a pass and warps a multiprocessor runs: what the registers allow. A walk
-   that may end at any level, or chain any taps, needs more registers for each sample. */
+/* Samples of a lane, levels of a pass and warps of a multiprocessor, as many as registers allow. A walk that
+   may end at any level, or chains any taps, needs more registers for each sample. */
 template <typename T> struct fused_sizes;
 template <> struct fused_sizes<float> {
     enum { samples = 8, samples_of_any = 4, levels = 10, warps = 8 };
@@ -293,9 +307,8 @@ template <> struct fused_sizes<double> {
     enum { samples = 4, samples_of_any = 2, levels = 10, warps = 8 };
 };
 
-/* The TMA walk of a stencil: a lane's samples are a sector, and of three warps instead of two a scheduler
-   each has two thirds of the registers. Rows through shared memory cost instructions, which f64 does not
-   leave free. */
+/* Warps of a multiprocessor for the TMA walk, where a lane's samples are a sector: three for each scheduler
+   if two thirds of the registers are enough for a thread, else two (occupancy). */
 template <typename T, template <typename> class Taps, int FusedSteps> constexpr int fused_tma2d_warps()
 {
     const int words = sizeof(T) / sizeof(float), samples = CUDA_SECTOR / sizeof(T);
@@ -306,15 +319,15 @@ template <typename T, template <typename> class Taps, int FusedSteps>
 using fused_tma2d = tma2d_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)), FusedSteps, sizeof(T) == 4,
                                fused_tma2d_warps<T, Taps, FusedSteps>()>;
 
-/* Nine taps keep the multipliers busy at fewer steps. */
+/* The most steps of a pass. Nine taps keep the multipliers busy with fewer steps than five. */
 #define TMA2D_MOST_OF_STAR 10
 #define TMA2D_MOST_OF_BOX  6
 
-/* How many steps a pass takes where strips then have at least so many rows: short strips walk more rows for
-   their neighbours than of their own, and wait longer for their first rows than they walk. As measured: in
-   f32 567 rows of five taps are faster with ten steps, 284 with eight, and where eight leave 18 rows or 8,
-   four are faster; in f64 153 rows are faster with eight. Of nine taps, 183 rows are faster with six, 47 with
-   five, and where five leave 5 rows, four are faster. */
+/* A number of steps in a pass, and the rows that strips must then have at least. Short strips walk more rows
+   of their neighbours than of their own, and wait longer for their first rows than they walk. Measured, with
+   five taps in f32: strips of 567 rows are faster with ten steps, of 284 with eight; if eight steps leave
+   strips of 18 rows or 8, four are faster. In f64, strips of 153 rows are faster with eight. With nine taps,
+   183 rows are faster with six steps, 47 with five; if five leave strips of 5 rows, four are faster. */
 struct tma2d_depth {
     int steps, rows;
 };
@@ -352,6 +365,7 @@ template <typename T> int fused_halo(int steps)
 
 enum fused_class { FUSED_STAR, FUSED_BOX, FUSED_SOME };
 
+/* The taps of an op in the window, a bit each. */
 unsigned window_of(const struct op *op)
 {
     unsigned present = 0;
@@ -390,12 +404,13 @@ template <typename T, typename Act> auto fused_choose_tma2d(const struct op *op,
                                       : fused_choose_levels<T, window_box, TMA2D_MOST_OF_BOX>(steps, act);
 }
 
+/* Whether a walk serves the op; otherwise patches take the whole picture. */
 bool walks(const struct op *op)
 {
     return cuda_is_chain(op);
 }
 
-/* The most steps of a pass of the TMA walk; 0 where a stencil is not whole. */
+/* The most steps of a pass of the TMA walk; 0 if a stencil has not all its taps. */
 int tma2d_most(const struct op *op)
 {
     if (!walks(op) || class_of(op) == FUSED_SOME)
@@ -403,7 +418,7 @@ int tma2d_most(const struct op *op)
     return class_of(op) == FUSED_STAR ? TMA2D_MOST_OF_STAR : TMA2D_MOST_OF_BOX;
 }
 
-/* Whether the TMA walk takes so many steps of an op whose taps reach one sample. */
+/* Whether the TMA walk takes a number of steps of an op, whose taps reach one sample. */
 template <typename T>
 bool tma2d_takes(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes, int steps)
 {
@@ -412,14 +427,13 @@ bool tma2d_takes(const struct cuda_limits *limits, const struct op *op, size_t n
            });
 }
 
-/* So many steps take a kernel for exactly as many. */
+/* Whether there is a kernel of the walk for exactly this number of steps. */
 template <typename T> bool is_whole(const struct op *op, int steps)
 {
     return steps == fused_sizes<T>::levels && class_of(op) != FUSED_SOME;
 }
 
-/* Call act with the form of the walk for a stencil; whole: for exactly as many steps as a pass has at most.
- */
+/* Call act with the form of the walk for a stencil; whole: for exactly the most steps that a pass has. */
 template <typename T, typename Act> auto choose_walk(const struct op *op, bool whole, const Act &act)
 {
     switch (class_of(op)) {
@@ -437,17 +451,19 @@ bool reaches_one(struct reach reach)
     return reach.low >= -1 && reach.high <= 1;
 }
 
-/* Patches that cover an area of their own; those of the frame are long and as narrow as it is. */
+/* Sides of a patch that is part of a larger area; patches of the frame are long, and as narrow as the frame
+ * is. */
 #define PATCH_SIDE   32
 #define PATCH_LENGTH 96
 
-/* Steps of what only patches serve: more would be spent on what surrounds them. */
+/* The most steps of a pass for ops that only patches serve: with more, most of the work would be on margins.
+ */
 #define PATCH_STEPS 4
 
-/* Rows of a strip: more of them scatter what runs together over the memory. */
+/* The most rows of a strip: with more, warps that run at the same time read too far apart. */
 #define MOST_ROWS 128
 
-/* The width of a patch of the frame: no walk leaves more columns to it. */
+/* The width of a patch of the frame: no walk leaves more columns. */
 int patch_rim(int steps)
 {
     return cuda_larger(8, fused_halo<float>(steps));
@@ -465,7 +481,7 @@ int walk_height(const struct cuda_limits *limits, const struct cuda_form *form, 
     return static_cast<int>(cuda_strip_rows(columns, rows, 2 * steps, warps, MOST_ROWS));
 }
 
-/* The samples of the walk: all that lie deep enough inside, and all of a picture that wraps around. */
+/* The samples of the walk: those far enough from all edges, or all if the picture wraps around. */
 template <typename T>
 struct area walk_area(const struct op *op, int nx, int planes, struct range range, int steps)
 {
@@ -492,7 +508,7 @@ template <typename T> void patch_add(patch_task<T> *task, int *count, struct are
     (*count)++;
 }
 
-/* What the walk leaves: a frame, or everything. */
+/* The areas that the walk leaves: the four sides of a frame, or everything. */
 template <typename T> void patch_frame(patch_task<T> *task, const struct area &walked, int first, int end)
 {
     const int nx = task->from.nx, rim = patch_rim(task->steps);
@@ -512,7 +528,7 @@ template <typename T> void patch_frame(patch_task<T> *task, const struct area &w
     }
 }
 
-/* Cells of the largest patch: both levels of it have to fit into shared memory. */
+/* Cells of the largest patch with its margin; shared memory has two levels of it. */
 int patch_cells(int steps)
 {
     const int margin = 2 * steps, rim = patch_rim(steps);
@@ -526,6 +542,7 @@ template <typename T> size_t patch_bytes(const struct op *op, int steps)
     return 2 * sizeof(T) * static_cast<size_t>(patch_cells(steps)) + op->tap_count * sizeof(cuda_tap<T>);
 }
 
+/* Settle the walk with its patches, or patches alone. */
 template <typename T> void fused_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
     const bool whole = is_whole<T>(asked->op, steps);
@@ -563,7 +580,7 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->bytes_per_update = (read + 1) * sizeof(T) / steps;
 }
 
-/* Settle the TMA walk, if it takes so many steps. */
+/* Settle the TMA walk, if it takes that number of steps. */
 template <typename T> bool tma2d_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
     if (!tma2d_takes<T>(asked->limits, asked->op, asked->shape->nx, asked->shape->planes, steps))
@@ -583,7 +600,7 @@ template <typename T> const struct tma2d_depth *tma2d_depths_of(const struct op 
     return is_f32 ? tma2d_star_depths : tma2d_star_depths_f64;
 }
 
-/* Where no number of steps is wished for. */
+/* Settle the TMA walk with a number of steps of its own, since none is wished for. */
 template <typename T> bool tma2d_settle_own(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct tma2d_depth *depth = tma2d_depths_of<T>(asked->op);

@@ -25,7 +25,7 @@
 
 template <typename Form> struct box27_walk;
 
-/* Plain: what stands outside is the nearest sample, and rows end with packs. */
+/* Plain: samples outside the grid are the nearest ones, and rows end with packs. */
 template <typename Type, int Rows_, int Warps_, int FusedSteps_, bool Plain_>
 struct box27_form : tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1> {
     using base = tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1>;
@@ -58,11 +58,11 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     using sums = part[FusedSteps];
     using wide_row = T[Pack + 2]; /* a row with its neighbours in x */
 
-    T *const kept; /* the planes of levels from 1 on */
-    T *const rim;  /* a row of what stands outside, TMA_CONSTANT */
-    T beyond;      /* the same */
-    int place;     /* of the planes that this step writes */
-    sums one, other;
+    T *const kept;   /* the planes of levels from 1 on */
+    T *const rim;    /* a row of the value outside, TMA_CONSTANT */
+    T beyond;        /* that value */
+    int place;       /* of the planes that this step writes */
+    sums one, other; /* of each level: those that a step ends, and those that go on; steps swap them */
 
     CUDA_INLINE box27_walk(const typename Form::job &job_, T *shared)
         : base(job_, shared), kept(base::rest(shared)),
@@ -79,8 +79,8 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
 
     /* ---- planes of levels ---- */
 
-    /* This thread's first pack of a level's plane, of those that came so many steps ago: of level 0 the
-       stages, of others the one being written is the next. */
+    /* This thread's first pack of the plane that a level had a number of steps ago (0: the last one): level 0
+       has it in the stages, other levels in the places before the one that is written. */
     CUDA_INLINE T *plane_of(int level, int ago) const
     {
         if (level == 0)
@@ -119,12 +119,13 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         return Form::Plain ? TMA_NEAREST : job.rule;
     }
 
-    /* What stands outside next to `own`, whose neighbour on the other side is `opposite`. */
+    /* The sample outside the grid beside `own`, whose neighbour inside is `opposite`. */
     CUDA_INLINE T ghost(T own, T opposite) const
     {
         return rule() == TMA_CONSTANT ? beyond : rule() == TMA_MIRROR ? opposite : own;
     }
 
+    /* Load a row with its neighbours in x, from other lanes or outside the grid. */
     template <enum tma_edges Edges> CUDA_INLINE void load(wide_row &wide, const T *from) const
     {
         cuda_load_packs<Pack>(from, wide + 1);
@@ -144,7 +145,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     /* The three rows around a pack. */
     using window = wide_row[3];
 
-    /* The nine taps of a plane: those before it, its own, or those past it. */
+    /* Nine taps of a chain: on the plane before (0), its own (1), or the plane behind (2). */
     template <int Plane> CUDA_INLINE void chain(pack &sum, const window &rows) const
     {
 #pragma unroll
@@ -157,6 +158,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         }
     }
 
+    /* The same on a plane of the value outside. */
     template <int Plane> CUDA_INLINE void chain_of_constants(pack &sum) const
     {
 #pragma unroll
@@ -168,7 +170,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         }
     }
 
-    /* The nine taps of a plane that lies elsewhere: `from` is the thread's row r of it. */
+    /* The same for row r of another plane, of which the thread's first row is given. */
     template <int Plane> CUDA_INLINE void chain_of(pack &sum, const T *first_row, int r) const
     {
         window rows;
@@ -190,7 +192,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
                ((!Form::Plain || j == Pack - 1) && (seen & TMA_LAST << j) != 0);
     }
 
-    /* What is held goes from sum to sum as it arrived. */
+    /* Held samples go from sum to sum as they arrived. */
     CUDA_INLINE void hold(int r, pack &done, const pack &before, pack &own, const wide_row &arrived) const
     {
         const unsigned seen = base::edge_bits_anew();
@@ -204,7 +206,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         }
     }
 
-    /* Plane 0 of a level has come: what its sum begins with. */
+    /* The grid's first plane has come to a level: begin its sums with the plane outside. */
     CUDA_INLINE void begin_first(pack &own, const window &rows) const
     {
         if (rule() == TMA_CONSTANT)
@@ -213,14 +215,14 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
             chain<0>(own, rows);
     }
 
-    /* Plane 1 has come, which stands for plane −1, too: the sum of plane 0 begins only now. */
+    /* The second plane has come, which a mirror also has before the first: its sums begin only now. */
     CUDA_INLINE void begin_again(pack &first, const window &rows, const T *before, int r) const
     {
         chain<0>(first, rows);
         chain_of<1>(first, before, r);
     }
 
-    /* The last plane has come: what its sum ends with. */
+    /* The last plane has come: end its sums with the plane outside. */
     CUDA_INLINE void end_last(pack &own, const window &rows, const T *before, int r) const
     {
         if (rule() == TMA_CONSTANT)
@@ -289,8 +291,8 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         }
     }
 
-    /* closing: the sums of the plane before; opening: those of the plane itself. Afterwards they have changed
-       their roles. */
+    /* All rows of the plane that a level has. closing: the sums of the plane before; opening: those of the
+       plane itself. They swap their roles afterwards. */
     template <enum tma_edges Edges> CUDA_INLINE void take_level(int level, part &closing, part &opening) const
     {
         const T *const arrived = plane_of(level, 0);

@@ -15,16 +15,22 @@
  * those that wait for three. Level 0 has its planes in the stages, too, from which it begins its sums when
  * they are needed, and not before: that leaves enough registers for a loop without spills.
  *
- * A warp does its two first and two last rows, gives them to its neighbours, arrives at the barrier, and
- * does its inner rows before it waits at the next plane. */
+ * A warp first computes its two first and its two last rows and puts them where its neighbours read them;
+ * then it arrives at the barrier, and computes its inner rows before it waits there at the next plane. So
+ * nobody waits as long as inner rows take longer than the slowest warp's outer rows. The exchange has two
+ * halves, used in turn.
+ *
+ * In rows, edges of the grid are edges of a tile: the rows outside are put into shared memory before a step
+ * (`rim`). In x they are selected as a row is widened, and at the ends of the planes other planes take the
+ * missing ones' places. */
 #include "cuda_tma_walk.cuh"
 
 #define STAR2_TAPS 13
 
 template <typename Form> struct star2_walk;
 
-/* The stages that inner rows still read while others are a step ahead: the plane three before theirs, and
-   those between. Where all rows are a neighbour's, nobody reads any. */
+/* Stages that inner rows of a slow warp still read while others are a step ahead: from the plane three before
+   to their own. With four rows there are no inner ones. */
 static constexpr int star2_readers_behind(int rows)
 {
     return rows > 4 ? 4 : 3;
@@ -37,11 +43,11 @@ struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, FusedSteps_, 2 
                           star2_readers_behind(Rows_)>;
     using typename base::T;
 
-    /* The two last rows of a warp and the two first of the next, for each pair of warps and each level but 0.
-     */
+    /* The exchange: the two last rows of a warp and the two first of the next one, for each pair of warps and
+       each level but 0. */
     static constexpr int BorderSamples = 4 * base::Width;
     static constexpr int ExchangeSamples = BorderSamples * (Warps_ - 1) * (FusedSteps_ - 1);
-    /* Two rows just outside the grid: above and below, for each level but 0, which has them in the stage. */
+    /* Two rows outside the grid above it and two below, for each level but 0, which has them in the stage. */
     static constexpr int RimSamples = 4 * (FusedSteps_ - 1) * base::Width;
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
@@ -65,9 +71,9 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     using wide_row = T[Pack + 4];          /* a row with two neighbours on either side */
 
     T *const exchange, *const rim;
-    planes one, other; /* the two last planes of each level, by turns */
-    planes waiting;    /* the sums that wait for one plane more */
-    planes begun_sums; /* those that wait for three; of level 0 none */
+    planes one, other; /* the two last planes of each level; turns swap them */
+    planes waiting;    /* sums that lack one plane */
+    planes begun_sums; /* sums that lack three; level 0 has none */
 
     CUDA_INLINE star2_walk(const typename Form::job &job_, T *shared)
         : base(job_, shared), exchange(base::rest(shared)), rim(exchange + 2 * Form::ExchangeSamples)
@@ -83,8 +89,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         return job.rule == TMA_REFLECT;
     }
 
-    /* What stands two outside: what is next to the outermost in the grid, or the outermost. Sample by sample,
-       as a choice between arrays would put both into memory. */
+    /* Samples two outside the grid: those next to the outermost ones, or the outermost ones. Sample by
+       sample, since a choice between arrays would put both into memory. */
     CUDA_INLINE void reflect(pack &to, const pack &next, const pack &outermost) const
     {
 #pragma unroll
@@ -94,9 +100,10 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
 
     /* ---- rows of other warps ---- */
 
-    /* Of the pair of warps that this one makes with the warp before it, or with the next, this lane's packs
-       of the upper warp's two last rows and the lower warp's two first ones, a Width apart. A warp that has
-       no such neighbour reads another pair's: its rows are the tile's, and come out wrong anyway. */
+    /* This lane's packs in the exchange of the pair of warps that this one makes with the warp before it, or
+       with the next: the upper warp's two last rows and the lower warp's two first ones, a Width apart. A
+       warp without such a neighbour reads another pair's: its rows are at the tile's border, and come out
+       wrong in any case. */
     CUDA_INLINE T *border_before(int turn, int level) const
     {
         return border(turn, level, max(warp - 1, 0));
@@ -111,8 +118,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
                ((level - 1) * (Form::Warps - 1) + pair) * Form::BorderSamples + lane * Pack;
     }
 
-    /* Of the planes that the last step brought, the row so many above the thread's first, or below its last
-       one: one or two. `before`: this thread's first pack of the stage of that step. */
+    /* In the planes that the last step brought: the row one or two (`distance`) above the thread's first, or
+       below its last one. `before`: this thread's first pack of the stage of that step. */
     CUDA_INLINE const T *row_above(int l, int distance, const T *before, int turn) const
     {
         return l == 0 ? before - (warp > 0 ? distance : 0) * Form::Pitch
@@ -124,7 +131,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
                       : border_behind(1 - turn, l) + (1 + distance) * Form::Width;
     }
 
-    /* Row r is one of the two first, of the two last of the warp. */
+    /* Put row r, one of the two first or the two last of the warp, into the exchange. */
     CUDA_INLINE void publish(int r, const planes &fresh, int turn) const
     {
 #pragma unroll
@@ -144,12 +151,13 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         return rim + (4 * (l - 1) + (below ? 2 : 0) + distance - 1) * Form::Width + lane * Pack;
     }
 
-    /* How far inside the grid lies what stands so far outside. */
+    /* The distance inside the grid of the row that the edge rule puts at a distance outside. */
     CUDA_INLINE int inwards(int distance) const
     {
         return reflects() ? distance - 1 : 0;
     }
 
+    /* As row_above and row_below, but at the grid's edges the rows outside. */
     CUDA_INLINE const T *side_above(int l, int distance, const T *before, int turn) const
     {
         return !base::at_edge(TMA_TOP) ? row_above(l, distance, before, turn)
@@ -203,7 +211,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         wide[Pack + 3] = last ? (reflects() ? row[Pack - 2] : row[Pack - 1]) : wide[Pack + 3];
     }
 
-    /* The chain's two first taps, of the planes before and before that. */
+    /* The chain's two first taps, two planes before and one plane before. */
     CUDA_INLINE void begin(pack &sum, const pack &farther, const pack &nearer) const
     {
 #pragma unroll
@@ -236,7 +244,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         add(sum, 10, rows[4]);
     }
 
-    /* Row r + distance of a level's last planes, wherever it is. */
+    /* Row `at` of a level's newer plane, counted from the thread's first: its own, another warp's, or outside
+     * the grid. */
     template <enum tma_edges Edges, int Turn>
     CUDA_INLINE void find_row(int l, int at, pack &row, const pack (&level)[Rows], const T *before) const
     {
@@ -252,7 +261,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
             cuda_copy(row, level[at >= 0 && at < Rows ? at : 0]);
     }
 
-    /* `sum` has what begins the chain. */
+    /* Add the taps of the sums' own plane to a row's sums, whose two first taps are there. */
     template <enum tma_edges Edges, int Turn>
     CUDA_INLINE void fold_level(int l, int r, pack &sum, const planes &newer, const T *before,
                                 unsigned seen) const
@@ -267,7 +276,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
 
     /* ---- a row through all levels ---- */
 
-    /* What the sums of the last plane begin with: of level 0, made of the plane three ago. */
+    /* The beginning of the sums of the last plane; level 0 makes it now, from the plane three ago. */
     CUDA_INLINE void begun_of(int l, int r, pack &sum, const planes &older, const T *three_ago) const
     {
         pack farther;
@@ -280,8 +289,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         begin(sum, farther, older[0][r]);
     }
 
-    /* `value` arrives at a level, and becomes what that finishes; `sum` has all but what is past its plane.
-     */
+    /* `value` arrives at a level, and becomes the row that this finishes; `sum` lacks the two taps past its
+     * own plane. */
     CUDA_INLINE void close_level(int l, int r, pack &value, pack &sum, planes &older, const planes &newer)
     {
         pack done;
@@ -296,6 +305,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         cuda_copy(value, done);
     }
 
+    /* A row through all levels. All folds come first: they read the planes of the last step, before the
+     * levels change. */
     template <enum tma_edges Edges, int Turn>
     CUDA_INLINE void take_levels(int r, planes &older, const planes &newer, const T *before,
                                  const T *three_ago, pack &value)
@@ -320,8 +331,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         }
     }
 
-    /* At the ends of the grid planes that are kept stand in for those that do not exist. What a level has
-       after them counts for nothing. */
+    /* The same at the ends of the grid, where planes that are kept take the places of those outside. Planes
+       that a level has behind them do not count. */
     template <int Turn>
     CUDA_INLINE void take_ends(int r, planes &older, const planes &newer, const T *before, const T *three_ago,
                                pack &value)
@@ -356,7 +367,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
         }
     }
 
-    /* Plane 0 is the last one: its chain begins with what stands before it, and so will that of plane 1. */
+    /* The last plane is the grid's first: its chain begins with the planes outside before it, and so will
+       that of the second plane. */
     CUDA_INLINE void begin_first(pack &sum, pack &older, const pack &first, const pack &second) const
     {
         pack farther;
@@ -428,8 +440,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
 
 /* ---- the host ---- */
 
-/* Eight warps leave a thread all registers. Of five rows four are a neighbour's, too; the fifth is done while
-   others arrive. */
+/* Eight warps leave a thread all registers. Of a warp's five rows, its neighbours read four; the fifth is
+   computed while others arrive. */
 struct star2 {
     static constexpr int Steps = 2, Radius = 2;
     static constexpr double Reached = 0;
@@ -447,8 +459,8 @@ struct star2 {
     }
 };
 
-/* Columns that tiles have outside the grid, and planes that two chunks walk, are wasted work. In f32, single
-   steps are as fast as passes of two steps that waste a third of their work; in f64, they are slower. */
+/* Columns of tiles outside the grid, and planes that two chunks walk, are wasted work. In f32, single steps
+   are as fast as passes of two steps that waste a third of their work; in f64, they are slower. */
 static bool star2_pays(const struct cuda_question *asked, const struct cuda_form *form)
 {
     const double columns = static_cast<double>(cuda_ceil_divide(asked->shape->nx, form->tile_x)) *

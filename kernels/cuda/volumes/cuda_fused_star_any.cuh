@@ -14,8 +14,8 @@
  * So in step s plane s − l arrives at level l. A step has three parts:
  *
  * - the cascade, down the column: plane p of a level gives the tap at z + 1 to plane p − 1 of the next level,
- *   which stands below it and lacks only that. It needs no neighbours, so all levels take it without a
- *   barrier: one multiply-add a sample and level.
+ *   which is below it in the table and lacks only that tap. It needs no neighbours, so all levels take it
+ * without a barrier: one multiply-add a sample and level.
  * - the exchange: x neighbours come by warp shuffles, y neighbours from the thread's own registers but for
  *   the first and last row, which go through shared memory. One barrier a step serves all levels.
  * - the fold, to the right and down: plane p of a level gives plane p of the next one, which arrives a step
@@ -25,11 +25,14 @@
  * arrive by asynchronous copies in a ring of three.
  *
  * A level keeps two registers a sample: the open sum, and the product of its last plane with the tap at z −
- * 1, which is what opens the next chain. This is why the chain's raster order costs nothing. Where a rule
- * asks for the last plane itself (hold, mirror), the plane is kept instead.
+ * 1, which opens the next chain. This is why the chain's raster order costs nothing. Rules that need the last
+ * plane itself (hold, mirror) keep the plane instead.
  *
- * Samples of the tile nearer to its border than the levels reach come out wrong and are not stored. What is
- * read outside the grid, cuda_fused_star_any_edges.cuh supplies. */
+ * One barrier a step is enough, because the exchange has two halves, used in turn: a warp that is a step
+ * ahead writes the other half than the one that slower warps still read.
+ *
+ * Samples of the tile nearer to its border than there are levels come out wrong and are not stored. Samples
+ * outside the grid are supplied by cuda_fused_star_any_edges.cuh. */
 #ifndef CUDA_FUSED_STAR_ANY_CUH
 #define CUDA_FUSED_STAR_ANY_CUH
 
@@ -40,24 +43,24 @@
 template <typename T> struct star_job {
     cuda_view<T> from, to;
     T weights[7];     /* in raster order */
-    unsigned present; /* a bit a tap */
+    unsigned present; /* a bit for each tap that exists */
     struct star_rules rules;
-    const T *outside;
+    const T *outside;     /* EDGE_CONSTANT: a value for each channel */
     long long first, end; /* planes to compute */
-    long long chunk;      /* planes a block computes */
+    long long chunk;      /* planes that a block computes */
     int tiles_x, tiles_rows;
 };
 
-/* Two kinds of forms. Crowded ones have so many warps that a thread has to do with fewer registers than it
- * could use: fastest on an H100. Code has them where ptxas fits them into the registers (those that keep
- * planes, for 9.x alone) and where shared memory holds so large a tile; else the others. */
+/* Two kinds of forms. Crowded ones have more warps, and a thread fewer registers than it could use: they are
+ * the fastest on an H100. Code has them if ptxas fits them into the registers (those that keep planes, only
+ * for 9.x) and shared memory holds so large a tile; else it has the others. */
 static __host__ __device__ constexpr bool star_is_crowded(int code, bool keeps)
 {
     return code >= 90 && code < (keeps ? 100 : 120);
 }
 
-/* Longer walks drift apart, and what neighbouring blocks share is no longer in L2: 255 × 1023 × 511 in f32
-   ran at 364 GCells/s in one walk of all planes on an H200, and at 435 in walks of 64. */
+/* In longer walks blocks drift apart, and no longer find in L2 what they share with their neighbours: 255 ×
+   1023 × 511 in f32 ran at 364 GCells/s in one walk of all planes on an H200, and at 435 in walks of 64. */
 #define STAR_MOST_PLANES 64
 
 /* The shape of a walk: everything that the compiler must know.
@@ -86,8 +89,8 @@ struct star_form {
         return star_is_crowded(code, Keeps) == Crowded;
     }
 
-    /* A chunk walks 2 · Halo planes more. Blocks do not end together, edge tiles being slower, so that a
-       round is lost at the end, whatever fits. */
+    /* A chunk walks 2 · Halo planes more than its own. Tiles at edges are slower, so that blocks do not end
+       together, and one round is lost at the end in any case. */
     static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return cuda_march_chunk(planes, STAR_MOST_PLANES, [=](long long length, long long chunks) {
@@ -124,7 +127,7 @@ template <typename Form> struct star_walk {
         }
     };
 
-    /* What a block computes: the tile with its halo, and what of it is stored. */
+    /* The tile of a block with its halo, and the part of it that is stored. */
     struct tile {
         int channel;
         int x, row; /* of the tile's first sample */
@@ -150,7 +153,8 @@ template <typename Form> struct star_walk {
             x = store_x - Form::HaloX;
         }
 
-        /* The first tile begins with the grid, the last one ends with it: edges lie at the tile's. */
+        /* The first tile begins with the grid and the last one ends with it, so that edges of the grid in
+           rows are edges of a tile. */
         CUDA_INLINE void place_rows(const star_job<T> &job, int number)
         {
             const int rows = job.from.rows;
@@ -166,7 +170,7 @@ template <typename Form> struct star_walk {
             store_row = number == 0 ? 0 : store_row + FusedSteps;
         }
 
-        /* Packs of it go around the grid, and do not stand together there. */
+        /* Whether packs of it go around the grid, and are not contiguous there. */
         CUDA_INLINE bool is_scattered(const star_job<T> &job) const
         {
             const int nx = job.from.nx;
@@ -182,8 +186,8 @@ template <typename Form> struct star_walk {
     const bool scattered;
     star_edges<Form> edges;
 
-    /* sums[l] opens level l + 1 and, from the cascade to the fold, holds the plane of it that has arrived.
-       lasts[l] is of level l; level 0 has its in shared memory. */
+    /* sums[l] has the open sums of level l + 1 and, from the cascade to the fold, the plane of it that has
+       arrived. lasts[l] is what level l keeps of its last plane; level 0 has that plane in shared memory. */
     T sums[FusedSteps][Rows][Pack];
     T lasts[FusedSteps][Rows][Pack];
 
@@ -212,6 +216,7 @@ template <typename Form> struct star_walk {
         return shared + ring * Form::StageSamples + (warp * Rows * 32 + lane) * Pack;
     }
 
+    /* A warp's first or last row of a level in the exchange. */
     CUDA_INLINE T *border(int parity, int level, bool last, int of_warp) const
     {
         return shared + STAR_STAGES * Form::StageSamples + parity * Form::ExchangeSamples +
@@ -250,7 +255,7 @@ template <typename Form> struct star_walk {
 
     /* ---- fetching ---- */
 
-    /* Send this thread's packs of a plane on their way. What lies outside the grid, or in the padding of a
+    /* Start the copies of this thread's packs of a plane. Samples outside the grid, or in the padding of a
        row, may be anything. */
     CUDA_INLINE void fetch(long long plane, int ring) const
     {
@@ -344,13 +349,15 @@ template <typename Form> struct star_walk {
 
     /* ---- the exchange ---- */
 
+    /* Show the first and the last row to the warps above and below. */
     CUDA_INLINE void publish(const plane_part &part, int level, int parity) const
     {
         store_pack(border(parity, level, false, warp), part[0]);
         store_pack(border(parity, level, true, warp), part[Rows - 1]);
     }
 
-    /* The rows that other warps have published, or that a stage holds. Beyond the tile any row will do. */
+    /* The rows above and below the thread's own, published by other warps, or in a stage of the ring. Beyond
+       the tile any row will do. */
     CUDA_INLINE const T *row_above(const T *packs, int level, int parity) const
     {
         if (level == 0)
@@ -395,6 +402,7 @@ template <typename Form> struct star_walk {
             edges.hold_old(sums[level], last, plane - 1);
     }
 
+    /* From level 0 down: each level's plane is complete when the one below takes its tap. */
     CUDA_INLINE void cascade(const moment &at)
     {
         plane_part arrived, last;
@@ -431,6 +439,7 @@ template <typename Form> struct star_walk {
         }
     }
 
+    /* Open sums with what a level has kept. */
     CUDA_INLINE void open_with_kept(plane_part &sum, const plane_part &last) const
     {
 #pragma unroll
@@ -441,7 +450,7 @@ template <typename Form> struct star_walk {
         }
     }
 
-    /* The sums of the grid's first plane, opened with what stands before it. */
+    /* Open the sums of the grid's first plane with the plane outside before it. */
     CUDA_INLINE void open_at_edge(plane_part &sum, const plane_part &first) const
     {
 #pragma unroll
@@ -452,7 +461,7 @@ template <typename Form> struct star_walk {
         }
     }
 
-    /* The sums of the grid's last plane, closed with what stands after it. */
+    /* Close the sums of the grid's last plane with the plane outside behind it. */
     CUDA_INLINE void close_at_edge(plane_part &sum, const plane_part &last, const plane_part &before) const
     {
 #pragma unroll
@@ -463,7 +472,7 @@ template <typename Form> struct star_walk {
         }
     }
 
-    /* What a level's plane that has arrived gives to the same plane of the next level. */
+    /* Add the taps of a level's plane that has arrived to the same plane of the next level. */
     CUDA_INLINE void fold_level(const moment &at, int level, plane_part &arrived, const plane_part &last)
     {
         const int plane = at.plane(level);
@@ -476,7 +485,8 @@ template <typename Form> struct star_walk {
             close_at_edge(sums[level], arrived, last);
     }
 
-    /* From the last level up: the plane that arrived at level l stands in sums[l − 1]. */
+    /* From the last level up: the plane that arrived at level l is in sums[l − 1], which opens anew
+     * afterwards. */
     CUDA_INLINE void fold_all(const moment &at)
     {
         plane_part arrived, last;
@@ -495,7 +505,7 @@ template <typename Form> struct star_walk {
 
     /* ---- the walk ---- */
 
-    /* What has arrived at the last level. */
+    /* Store the plane that has arrived at the last level. */
     CUDA_INLINE void store(long long plane) const
     {
         const int x = own.x + lane * Pack;
@@ -511,6 +521,7 @@ template <typename Form> struct star_walk {
         }
     }
 
+    /* A step: cascade, exchange, fold. */
     CUDA_INLINE void take(const moment &at, long long finished)
     {
         cascade(at);
@@ -523,6 +534,8 @@ template <typename Form> struct star_walk {
         fold_all(at);
     }
 
+    /* Walk the chunk's planes and, before and behind them, as many as there are levels, but none outside the
+       grid. The ring has the plane that arrives, the one before, and the next one, which is under way. */
     CUDA_INLINE void run()
     {
         const bool wraps = job.rules.plane == STAR_WRAP;
@@ -562,7 +575,7 @@ __global__ void __launch_bounds__(Form::Threads, 1) star_kernel(const star_job<t
     walk.run();
 }
 
-/* The op is a chain of taps of the seven-point star, at least one. */
+/* Whether the op is a chain of taps of the seven-point star, at least one. */
 static inline bool star_serves(const struct cuda_question *asked, size_t shared_bytes)
 {
     if (!cuda_is_chain(asked->op))
@@ -583,7 +596,7 @@ static inline bool star_serves(const struct cuda_question *asked, size_t shared_
     return true;
 }
 
-/* What a launch has of its op. */
+/* The op's part of the kernel's parameters. */
 template <typename T> static inline star_job<T> star_job_of(const struct cuda_job *from)
 {
     const struct shape grid = cuda_shape_of(from);

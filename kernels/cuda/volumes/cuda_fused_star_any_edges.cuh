@@ -1,13 +1,13 @@
-/* The edges of the star's walk: where those of the grid lie in a block's tile, and what each level reads
- * outside them. Values come from registers, at the time of the fold: no level stores a sample that is
- * outside. A grid that wraps is continued by what is fetched, so it has no edge here. */
+/* The edges of the star's walk: where the grid's edges are in a block's tile, and the values that each level
+ * reads outside them. They come from registers at the time of the fold: no level stores a sample outside the
+ * grid. A grid that wraps is continued as it is fetched, and has no edge here. */
 #ifndef CUDA_FUSED_STAR_ANY_EDGES_CUH
 #define CUDA_FUSED_STAR_ANY_EDGES_CUH
 
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
-/* What edge rules come to at radius 1. */
+/* Edge rules at radius 1, where `reflect` and `nearest` are the same. */
 enum star_rule { STAR_NEAREST, STAR_MIRROR, STAR_CONSTANT, STAR_WRAP };
 
 static inline enum star_rule star_rule_of(enum edge_rule rule, long long extent)
@@ -20,7 +20,7 @@ static inline enum star_rule star_rule_of(enum edge_rule rule, long long extent)
     case EDGE_CONSTANT:
         return STAR_CONSTANT;
     default:
-        return STAR_NEAREST; /* of hold no ghost is ever stored */
+        return STAR_NEAREST; /* hold: no result from outside is ever stored */
     }
 }
 
@@ -31,7 +31,7 @@ struct star_rules {
     struct reach reach_x, reach_row, reach_plane; /* for hold */
 };
 
-/* Of a thread and its tile. Planes are numbered from the first that the walk reads. */
+/* The edges of a thread and its tile. Planes are numbered from the first that the walk reads. */
 template <typename Form> struct star_edges {
     using T = typename Form::T;
     static constexpr int Pack = Form::Pack, Rows = Form::Rows;
@@ -45,10 +45,11 @@ template <typename Form> struct star_edges {
     bool beside, above_or_below; /* the tile has columns outside the grid; the thread has rows at an edge */
     bool top;                    /* its first row is the grid's */
     unsigned bottom;             /* a bit for the row that is the grid's last one */
-    int before_x, past_x;        /* columns of the tile just outside the grid; else out of range */
-    bool tile_holds;             /* a sample of every plane is held */
+    int before_x, past_x;        /* columns of the tile just outside the grid; negative: none */
+    bool tile_holds;             /* some sample of every plane is held */
 
-    int first_plane, last_plane; /* of the grid; else out of range */
+    int first_plane,
+        last_plane; /* of the grid; numbers that no plane has, if the walk does not come to them */
 
     CUDA_INLINE star_edges(const star_rules &rules_, const cuda_view<T> &grid, int lane_, int warp,
                            int tile_x, int tile_row, T outside_)
@@ -68,7 +69,7 @@ template <typename Form> struct star_edges {
             (tile_x <= 0 || tile_x + Form::Width >= nx || tile_row == 0 || tile_row + Form::Height >= rows);
     }
 
-    /* Say where the planes of the grid begin and end, in a walk that reads from plane `first` of it on. */
+    /* Find the numbers of the grid's first and last plane, in a walk that reads from plane `first` on. */
     CUDA_INLINE void place_planes(long long first, long long planes)
     {
         const int never = 0x40000000;
@@ -106,15 +107,15 @@ template <typename Form> struct star_edges {
         }
     }
 
-    /* ---- the other rules: what stands outside ---- */
+    /* ---- the other rules: samples outside the grid ---- */
 
-    /* Next to `own`, whose neighbour on the other side is `opposite`. */
+    /* The sample outside beside `own`, whose neighbour inside is `opposite`. */
     CUDA_INLINE T ghost(enum star_rule rule, T own, T opposite) const
     {
         return rule == STAR_CONSTANT ? outside : rule == STAR_MIRROR ? opposite : own;
     }
 
-    /* Into the columns of the tile just outside the grid. */
+    /* Fill the columns of the tile just outside the grid: a lane gets the samples inside by warp shuffles. */
     CUDA_INLINE void fill_x(plane_part &part) const
     {
 #pragma unroll
@@ -134,7 +135,8 @@ template <typename Form> struct star_edges {
         }
     }
 
-    /* left and farther are the two samples before the pack. */
+    /* Fill the column behind the grid's last one in a pack; left and farther are the two samples before the
+     * pack. */
     CUDA_INLINE void fill_past(T (&pack)[Pack], T left, T farther) const
     {
         const unsigned column = 1u << past_x % Pack;
@@ -148,7 +150,8 @@ template <typename Form> struct star_edges {
         }
     }
 
-    /* Into rows: above the thread's first row, below its last one, or within. */
+    /* Fill the row above the grid's first one, and the one below its last, which may be among the thread's
+     * rows. */
     CUDA_INLINE void fill_rows(plane_part &part, T (&above)[Pack], T (&below)[Pack]) const
     {
 #pragma unroll
@@ -166,7 +169,7 @@ template <typename Form> struct star_edges {
         }
     }
 
-    /* A plane that has arrived, with the rows above and below the thread's. */
+    /* Fill what a plane that has arrived lacks, with the rows above and below the thread's. */
     CUDA_INLINE void fill(plane_part &part, T (&above)[Pack], T (&below)[Pack]) const
     {
         if (above_or_below)
@@ -187,7 +190,7 @@ template <typename Form> struct star_edges {
         return ghost(rules.plane, own, opposite);
     }
 
-    /* What comes before the grid's first plane is its second one, which arrives after it. */
+    /* Whether the second plane arrives, which a mirror also has before the first one. */
     CUDA_INLINE bool mirrors_first(int arriving) const
     {
         return rules.plane == STAR_MIRROR && arriving == first_plane + 1;
