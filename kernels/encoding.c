@@ -1,4 +1,5 @@
-/* What a picture's encoding means for the channels of a field, alike on every device. */
+/* The encoding of a picture and the channels of its field, the same on every device: which channels there
+   are, their value outside the grid, and stretching into a range. */
 #include "model/arith.h"
 #include "backend.h"
 
