@@ -1,4 +1,5 @@
-/* Tallies: the samples of a file's channel added up. */
+/* Tallies: the statistics of a file's channel. Rows of a plane share an anchor and are simply added; planes
+   have anchors of their own, and their second moments are moved to the total's. */
 #include "backend.h"
 
 #include <math.h>

@@ -34,6 +34,7 @@ static size_t gap_behind(size_t plane_bytes, size_t rows)
     return rows > 1 ? PLANE_GAP : ROW_GAP;
 }
 
+/* Bytes of planes with their gaps. */
 static size_t field_bytes(const struct shape *shape, enum work_type work, size_t planes)
 {
     size_t plane = shape->channels * shape->rows * shape->nx * work_size(work);
@@ -105,6 +106,7 @@ static bool field_create(struct device *device, struct field **result, const str
     return true;
 }
 
+/* A new first plane, and a new place in the ring of slots for it: no sample moves. */
 static bool field_slide(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault)
 {
@@ -114,6 +116,7 @@ static bool field_slide(struct device *device, struct field *field, size_t first
     return true;
 }
 
+/* Uploads and downloads are done on return, by all threads that the samples are worth. */
 static bool upload(struct device *device, struct field *field, const struct encoding *encoding,
                    struct staging *staging, struct range planes, struct range counted, struct fault *fault)
 {
@@ -201,7 +204,8 @@ static bool copy_field(struct device *device, const struct field *from, struct f
 
 static const struct rung sum_rungs[] = {{NULL, NULL}};
 
-/* Planes whose rows are summed together, so that threads have work and the row sums stay few. */
+/* Planes whose rows are summed by one call of the kernels: enough for all threads, and not too many row sums.
+ */
 static size_t planes_together(size_t rows, size_t planes)
 {
     size_t together = rows >= ROW_SUMS ? 1 : ROW_SUMS / rows;
@@ -209,6 +213,7 @@ static size_t planes_together(size_t rows, size_t planes)
     return together < planes ? together : planes;
 }
 
+/* Rows are added in order, whoever has summed them. */
 static double plane_sum(const double *row_sums, size_t rows)
 {
     double sum = 0.0;
@@ -240,7 +245,7 @@ static bool change_planes(struct device *device, const struct field *a, const st
     return true;
 }
 
-/* Planes of a file that are tallied together. */
+/* Packed planes of a file that are tallied by one call of the kernels. */
 struct tallied {
     const struct encoding *encoding;
     const struct shape *shape;
@@ -304,6 +309,7 @@ static bool tally_samples(struct device *device, const struct encoding *encoding
     return true;
 }
 
+/* Row sums that are held at once. */
 static size_t rows_together(const struct shape *shape, size_t planes)
 {
     size_t rows = shape->channels * shape->rows;
@@ -335,7 +341,8 @@ static void add_by(struct device *device, const struct form *form)
     (void)device, (void)form;
 }
 
-/* ---- what costs a CPU nothing ---- */
+/* ---- what is simple on a CPU: there is one, its memory is the process's own, and its work is done on return
+ * ---- */
 
 static unsigned device_count(void)
 {

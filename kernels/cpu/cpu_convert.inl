@@ -10,6 +10,7 @@ struct counters {
     atomic_uint_least64_t strays, nans, below, above;
 };
 
+/* Once for each share of rows, so that atomics cost nothing. */
 static void add_to_counters(struct counters *counters, const struct outcomes *outcomes)
 {
     atomic_fetch_add(&counters->strays, outcomes->strays);
@@ -99,6 +100,7 @@ static uint64_t count_strays(const struct encoding *encoding, const void *sample
     }
 }
 
+/* A transfer curve, over a row in the units of the file. */
 static void decode_row(real *row, size_t count, const struct encoding *encoding)
 {
     real max = (real)sample_max(encoding->type);
@@ -136,6 +138,7 @@ static void point_colour(real *row, size_t count, const struct encoding *encodin
     }
 }
 
+/* A row of a file into all channels of the field's row. */
 static void load_row(const struct field *field, const struct encoding *encoding, const unsigned char *samples,
                      size_t plane, size_t row)
 {
@@ -222,6 +225,7 @@ static double *widened(const real *values, size_t count, double *wide)
     return wide;
 }
 
+/* A row of the field into a file, block by block, so that scratch stays in the first-level cache. */
 static void store_row(const struct field *field, const struct cpu_writing *writing, unsigned char *samples,
                       size_t plane, size_t row, struct outcomes *outcomes)
 {

@@ -96,7 +96,7 @@ static const struct cpu_build *fastest_build(void)
     return &builds[i].build;
 }
 
-/* "baseline, v3 and v4": the builds that run here. */
+/* Name the builds that run here, as in "baseline, v3 and v4". */
 static void name_builds(char *text, size_t size)
 {
     const char *names[BUILDS];
@@ -219,6 +219,7 @@ bool cpu_device_describe(int index, char *text, size_t size)
     return true;
 }
 
+/* The figure of the table for an op. */
 static double assumed_taps_per_second(const struct op *op, bool single)
 {
     const struct assumed_taps *assumed = op->work == WORK_F32 ? &assumed_f32 : &assumed_f64;
@@ -293,6 +294,7 @@ static void multiply_until_end(void *context, size_t first, size_t count, unsign
     atomic_fetch_add(&multiplying->count, done);
 }
 
+/* All threads repeat bursts until the time is over, and count them. */
 double cpu_device_multiply_adds(struct device *device, enum work_type work)
 {
     const struct cpu_threads threads = {device->pool, (unsigned)device->threads};

@@ -45,6 +45,7 @@ static void add_extremes(const double *values, size_t count, struct tally *tally
     tally->count += count - nans;
 }
 
+/* A row of one channel, leaf by leaf. */
 static void tally_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
                       struct tally *tally)
 {

@@ -44,6 +44,7 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     return scratch;
 }
 
+/* A chain: tap by tap over the block, so that each loop over samples becomes vector code. */
 static void advance_taps(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     real scratch[BLOCK];
@@ -62,6 +63,7 @@ static const real *in_channel(const struct field *from, const struct site *site,
     return row_of(from, site->plane, channel, site->row) + site->begin;
 }
 
+/* Relax the block's samples against their frozen neighbours, which are found once. */
 static void advance_heat(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     real scratch[OP_HEAT_TAPS][BLOCK];
@@ -91,6 +93,7 @@ static const real *read_block(const void *source, size_t tap, size_t channel, re
     return tap_values(block->op, block->from, &block->op->taps[tap], &site, scratch);
 }
 
+/* The same for channels under one conductivity. */
 static void advance_joint(const struct op *op, const struct field *from, const struct site *site,
                           size_t channels, real *out)
 {
@@ -111,6 +114,7 @@ static void advance_joint(const struct op *op, const struct field *from, const s
         relax_joint(&joint);
 }
 
+/* The squares of the slopes along all axes, then the root. */
 static void advance_gradient(const struct op *op, const struct field *from, const struct site *site,
                              real *out)
 {

@@ -42,6 +42,7 @@ static bool find_rung(const char *name, int *rung, struct fault *fault)
     return fault_set_for(fault, STATUS_USAGE, "--rung", "%s: the CPU has naive, blocked and fused", name);
 }
 
+/* Wishes that no rung of the CPU can fulfil. */
 static bool check_wish(const struct rung_wish *wish, struct fault *fault)
 {
     if (wish->coarsen != 0 || wish->stride != 0)
@@ -131,6 +132,7 @@ static const char *refuse_fused(const struct op *op, const struct shape *shape, 
 static refusal *const refusals[] = {
     [RUNG_NAIVE] = refuse_naive, [RUNG_BLOCKED] = refuse_blocked, [RUNG_FUSED] = refuse_fused};
 
+/* The rung that is wished for, if it applies; else the highest one that does, or naive if memory is short. */
 static bool choose_rung(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
                         int *rung, struct cpu_tiling *tiling, struct fault *fault)
 {
@@ -243,6 +245,7 @@ bool cpu_routine_advance(struct device *device, struct routine *routine, unsigne
                               .threads = cpu_device_threads(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 
+    /* A pass may have fewer steps than the form, at the end of a run. */
     if (steps > routine->steps)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->steps);

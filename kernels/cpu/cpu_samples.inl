@@ -107,6 +107,7 @@ static void get_values(const struct encoding *encoding, const unsigned char *sam
     load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
 }
 
+/* The same into a file. */
 static void put_values(const struct encoding *encoding, const real *values, size_t count,
                        unsigned char *samples)
 {

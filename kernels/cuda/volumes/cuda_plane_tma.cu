@@ -2,29 +2,33 @@
  *
  * Known as: TMA multistage pipeline with mbarriers; 2.5D blocking with short walks.
  * Idea: one step of a small stencil, by blocks that take few planes each.
- * Adds: planes come as TMA boxes that one thread sends for, and stay in a ring of shared memory until no tap
- * reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits only when
- * the next plane is due. Costs: all taps are read from shared memory; two more planes at either end of a walk
- * for each plane of radius. Traffic per sample: 2 words through memory; what two walks read comes from L2.
- * Wins when: it applies. With nothing to set up for it, a block may walk a few planes only: blocks that run
- * together then stand in the order of the memory, and what they share is still in L2.
+ * Adds: planes come as TMA boxes whose copies one thread starts, and stay in a ring of shared memory until no
+ * tap reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits only
+ * when the next plane is due. Costs: all taps are read from shared memory; a walk reads as many planes of its
+ * neighbours as taps reach. Traffic per sample: 2 words through memory; planes that two walks read come from
+ * L2. Wins when: it applies. Since starting costs little, a block may walk a few planes only: blocks that run
+ * at the same time then read near one another, and find in L2 what they share.
  *
- * The tile is that of cuda_plane.cu, whose warps are 32 lanes × one pack of 16 bytes wide and Rows high; the
- * rows of its boxes are a sector wider on either side. x neighbours come by shuffles.
+ * A warp has 32 lanes × one pack of 16 bytes in Rows rows; a block has Across × Down warps. The ring has the
+ * planes that the taps reach, and Ahead more that are under way. A step waits until its newest plane has come
+ * and all threads have read the oldest one, starts the copy of the plane that is Ahead into that one's stage,
+ * computes, arrives at the next stage's barrier, and only then stores: nobody waits for stores. Neighbours in
+ * x come by warp shuffles, and for the outermost lanes from the stage, whose rows are a sector wider on
+ * either side.
  *
- * Outside the grid, a plane is another plane of it, a row is another row of the tile, whose first and last
- * tiles begin and end with the grid, and a column is another one of the row: lanes at the grid's sides know
- * from the start where their neighbours stand. */
+ * Outside the grid, a plane is another plane of the grid, a row another row of the tile (the first and the
+ * last tile begin and end with the grid), and a column another one of the row: lanes at the grid's sides find
+ * these places once, at the start. Warps that see no side run a loop without such tests. */
 #include "cuda_plane.cuh"
 
-/* Blocks that walk further drift apart, and miss in L2 what they share; but the more planes a chunk reads
-   besides its own, the longer it should be. */
+/* The most planes of a walk: in longer ones blocks drift apart, and no longer find in L2 what they share; but
+   the more planes of its neighbours a walk reads, the longer it should be. */
 static constexpr int plane_tma_most_planes(int radius)
 {
     return radius > 1 ? 64 : 16;
 }
 
-/* What the compiler must know of a walk. Ahead: planes under way. */
+/* The constants of a walk. */
 template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Ahead_>
 struct plane_tma_form : step_taps_of<Taps_, Radius_> {
     using T = Type;
@@ -36,7 +40,7 @@ struct plane_tma_form : step_taps_of<Taps_, Radius_> {
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Width = CUDA_WARP * Pack * Across, Height = Down * Rows;
     static constexpr int UsefulX = Width, UsefulRows = Height;
-    static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
+    static constexpr int Window = Rows + 2 * Radius; /* rows that a warp reads */
     static constexpr int Margin = CUDA_SECTOR / static_cast<int>(sizeof(T));
     static constexpr int Pitch = Width + 2 * Margin, BoxRows = Height + 2 * Radius;
     static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
@@ -44,7 +48,7 @@ struct plane_tma_form : step_taps_of<Taps_, Radius_> {
     static constexpr int Reached = 2 * Radius + 1, Stages = Reached + Ahead;
     static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
 
-    /* Boxes are cut from rows of units of 8 bytes: more samples than a box may have side by side. */
+    /* Boxes have rows of units of 8 bytes, since a row may have more samples than a box may have elements. */
     static constexpr int BoxUnit = 8 / static_cast<int>(sizeof(T));
     static constexpr unsigned BoxBytes = Pitch * BoxRows * sizeof(T);
 
@@ -56,7 +60,7 @@ struct plane_tma_form : step_taps_of<Taps_, Radius_> {
         return cuda_has_boxes(code) && code < 120;
     }
 
-    /* All rounds of blocks together shall end soonest. */
+    /* The chunk with which all rounds of blocks end soonest. */
     static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return cuda_march_chunk(planes, plane_tma_most_planes(Radius),
@@ -77,7 +81,7 @@ template <typename Form> struct plane_tma_job {
     bool hold;
     struct reach x, row, plane; /* for hold */
     long long first, end;       /* planes to compute */
-    long long chunk;            /* planes a block computes */
+    long long chunk;            /* planes that a block computes */
     int tiles_x, tiles_rows;
 };
 
@@ -96,15 +100,16 @@ template <typename Form> struct plane_tma_walk {
     int tile_x, tile_row;
     int x, row;     /* of this lane's first sample */
     int stored_row; /* the tile's first row that no other tile stores */
-    int begin, end; /* planes */
-    bool sides;     /* columns or rows in reach of the warp lie outside the grid */
+    int begin, end; /* planes that the block computes */
+    bool sides;     /* columns or rows that the warp reads are outside the grid */
 
     bool ends, cut; /* the grid's last column is in this lane's pack; and is not the pack's last one */
 
-    /* Where columns stand, counted from this lane's first: those before its pack, its own but the first, and
-       those behind. */
+    /* The places of columns, counted from this lane's first one: those before its pack, its own but the
+       first, and those behind it. Columns outside the grid have the places that the edge rule gives them. */
     int left_at[Radius], own_at[Pack - 1], right_at[Radius];
-    /* What stands for the rows just outside, the nearest first, counted from the warp's first row. */
+    /* Likewise of the rows above and below the warp's, the nearest first, counted from the warp's first row.
+     */
     int above[Radius], below[Radius];
 
     CUDA_INLINE plane_tma_walk(const plane_tma_job<Form> &job_, T *shared)
@@ -129,6 +134,7 @@ template <typename Form> struct plane_tma_walk {
         find_sides();
     }
 
+    /* Find the places of columns and rows around the warp's own. */
     CUDA_INLINE void find_sides()
     {
         const int first_x = tile_x + across * CUDA_WARP * Pack, nx = job.from.nx, rows = job.from.rows;
@@ -164,7 +170,7 @@ template <typename Form> struct plane_tma_walk {
         return (number + by) % Form::Stages;
     }
 
-    /* Send for the plane that a step brings, to a stage that nobody reads any more. */
+    /* Start the copy of the plane of a step, to a stage that nobody reads any more. */
     CUDA_INLINE void fetch(int step, int stage) const
     {
         const int plane = begin - Radius + step;
@@ -178,6 +184,7 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
+    /* Create the barriers and start the first copies; no stage is read before the first one. */
     CUDA_INLINE void start() const
     {
         if (threadIdx.x < Form::Stages)
@@ -189,9 +196,9 @@ template <typename Form> struct plane_tma_walk {
         cuda_barrier_arrive(barriers);
     }
 
-    /* ---- what a plane has ---- */
+    /* ---- reading a plane ---- */
 
-    /* This lane's pack of the row at a place of its warp's window. A row outside the grid is another one. */
+    /* This lane's pack of a row of the warp's window; a row outside the grid is another row. */
     template <bool Sides> CUDA_INLINE const T *pack_of(int stage, int place) const
     {
         const int at = !Sides || (place >= Radius && place < Radius + Rows) ? place - Radius
@@ -202,8 +209,8 @@ template <typename Form> struct plane_tma_walk {
                Form::Margin + (across * CUDA_WARP + lane) * Pack;
     }
 
-    /* A pack with its neighbours in x, of which the outermost lanes have to read one side. What stands for
-       columns outside the grid is read where it stands. */
+    /* A pack with its neighbours in x, by shuffles; the outermost lanes read one side, and lanes at the
+       grid's sides read the columns that the edge rule puts outside. */
     template <bool Sides> CUDA_INLINE void widen(wide_row &wide, const T *own) const
     {
         const bool first = lane == 0, last = lane == CUDA_WARP - 1 || (Sides && ends);
@@ -253,6 +260,7 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
+    /* Load the rows of a plane that taps read, widened where a tap is beside them. */
     template <bool Sides, int Dplane> CUDA_INLINE void load(wide_row (&rows)[Window], int stage) const
     {
 #pragma unroll
@@ -267,7 +275,8 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* `arrived`: the stage of the last plane in reach. */
+    /* Add the taps of a plane, then of the next one: raster order. `arrived`: the stage of the newest plane.
+     */
     template <bool Sides, int Dplane> CUDA_INLINE void take_plane(part &sum, int arrived) const
     {
         wide_row rows[Window];
@@ -288,6 +297,7 @@ template <typename Form> struct plane_tma_walk {
 
     /* ---- departure ---- */
 
+    /* Samples with a tap outside the grid keep their values. */
     template <bool Sides> CUDA_INLINE void hold(part &done, int arrived, int plane) const
     {
         const bool whole = !cuda_reach::inside(job.plane, plane, job.from.planes);
@@ -360,7 +370,7 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 
 /* ---- the host ---- */
 
-/* The edge rules that find what is outside within the grid, near its edge. */
+/* Only edge rules that take samples outside the grid from inside, near its edge. */
 template <typename Form>
 static bool serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
 {
