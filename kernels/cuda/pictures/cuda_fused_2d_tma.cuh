@@ -2,19 +2,23 @@
  *
  * Known as: temporal blocking in registers; TMA multistage pipeline with mbarriers, one warp a block.
  *
- * It streams down a column strip, a lane holding some samples of a row, and keeps every level's two last
- * rows in registers. A row that arrives sends a row through all levels before the next one. A level's chain
- * is opened with the two older rows before the newest is there, so that levels hang together by the taps of
- * the last row alone.
+ * A block is one warp, and waits for no other. It streams down a column strip of a picture; a lane owns some
+ * neighbouring samples of each row, and keeps in registers the two last rows of every level: level 0 is the
+ * picture before the pass, level n has taken n steps. When row y arrives, level 1 gets its row y − 1, from it
+ * level 2 its row y − 2, and so on, and the last level's row is stored, all before row y + 1. Samples beside
+ * a lane's own come by warp shuffles. A level's chain is opened with its two older rows before the newest is
+ * there, so that the sequence of dependent multiply-adds through all levels has the taps of the newest row
+ * only.
  *
- * Rows come two at a time, as boxes that begin and end with sectors of the memory, and lanes arrive at a
- * barrier when they have read them: that is all the warp ever waits for. Where a lane's samples are two
- * sectors' halves, rows go out through shared memory, so that the warp stores whole sectors.
+ * Rows come two at a time, as TMA boxes that begin and end with sectors of the memory, in a ring of four
+ * stages. A stage has an mbarrier: its phase ends when the box has come and all lanes have read the stage
+ * before it, which is then filled with the pair of rows three further on. This is all that the warp ever
+ * waits for. A lane's samples are a sector of 32 bytes, of which one store writes 16: in f32, rows go out
+ * through shared memory instead, so that the lanes of one store write whole sectors.
  *
- * Samples of the strip nearer to its sides than the levels reach come out wrong and are not stored. What
- * edges cost stands outside the loop over the rows, which is there five times: for strips that see no edge,
- * for those at the sides, where samples are held, the nearest ones or others, and for the ends of the grid.
- * */
+ * Samples of the strip nearer to its sides than there are levels come out wrong and are not stored
+ * (overlapped tiling). Tests for edges are outside the loop over the rows, which is compiled five times (enum
+ * tma2d_edges). */
 #ifndef CUDA_FUSED_2D_TMA_CUH
 #define CUDA_FUSED_2D_TMA_CUH
 
@@ -23,23 +27,26 @@
 
 #include <algorithm>
 
-/* ---- windows of 3×3 taps, chained row by row: a lane holds some samples of a row, a warp the row ---- */
+/* ---- windows of 3×3 taps, chained row by row: a lane has some samples of a row, a warp the row ---- */
 
-/* Which of the nine taps exist: five, all, or those that are known at run time. */
+/* The taps that exist: the five of the star, all nine, or any, known at run time (`present`, a bit for each).
+ */
 enum window_kind { WINDOW_STAR, WINDOW_BOX, WINDOW_SOME };
 
-template <typename Type, enum window_kind Kind>
-struct window_of_kind {
-    using T = Type; T weights[9]; /* in raster order */
+template <typename Type, window_kind Kind> struct window_of_kind {
+    using T = Type;
+    T weights[9]; /* in raster order */
     unsigned present;
 
-    static CUDA_INLINE constexpr bool diagonal(){return Kind != WINDOW_STAR;}
-CUDA_INLINE bool exists(int k) const
-{
-    return Kind == WINDOW_BOX || (Kind == WINDOW_STAR ? k % 2 == 1 || k == 4 : (present >> k & 1) != 0);
-}
-}
-;
+    static CUDA_INLINE constexpr bool diagonal()
+    {
+        return Kind != WINDOW_STAR;
+    }
+    CUDA_INLINE bool exists(int k) const
+    {
+        return Kind == WINDOW_BOX || (Kind == WINDOW_STAR ? k % 2 == 1 || k == 4 : (present >> k & 1) != 0);
+    }
+};
 template <typename T> using window_star = window_of_kind<T, WINDOW_STAR>;
 template <typename T> using window_box = window_of_kind<T, WINDOW_BOX>;
 template <typename T> using window_some = window_of_kind<T, WINDOW_SOME>;
@@ -104,14 +111,15 @@ template <typename Taps> static inline Taps window_taps(const struct op *op)
 
 /* ---- the walk ---- */
 
-/* What a lane sees, a bit each. */
+/* The edges of the grid among a lane's samples, a bit each. */
 enum tma2d_edge_bits {
-    TMA2D_FIRST = 1u << 0, /* its first column is the grid's */
-    TMA2D_LAST = 1u << 1,  /* its last column is */
-    TMA2D_STORED = 1u << 2 /* a bit for each pack that it stores, from here on: the pack is wanted */
+    TMA2D_FIRST = 1u << 0, /* its first column is the grid's first */
+    TMA2D_LAST = 1u << 1,  /* its last column is the grid's last */
+    TMA2D_STORED = 1u << 2 /* from here on, a bit for each of its packs: it is stored */
 };
 
-/* Which edges a loop over the rows heeds. */
+/* The edges that a loop over the rows knows: none; those at the sides, under any rule, under one whose
+   samples outside are the nearest ones, or held; or those at the sides and at the first and the last row. */
 enum tma2d_edges { TMA2D_INSIDE, TMA2D_SIDES, TMA2D_NEAREST_SIDES, TMA2D_HELD_SIDES, TMA2D_ENDS };
 
 /* The shape of a walk: everything that the compiler must know. */
@@ -125,13 +133,14 @@ struct tma2d_form {
     static constexpr int Pack = cuda_pack_of<T>::samples, Packs = Samples / Pack;
     static constexpr int Width = CUDA_WARP * Samples;
 
-    /* Columns of a strip before and behind the useful ones, and how far the first strip's columns begin
-       before the grid. */
+    /* Halo: columns of a strip before and behind the useful ones, whole packs. Lead: columns of the first
+       strip before the grid, whole sectors. */
     static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
     static constexpr int Halo = (FusedSteps + Pack - 1) / Pack * Pack;
     static constexpr int Lead = (Halo + Sector - 1) / Sector * Sector;
     static constexpr int Useful = (Width - 2 * Halo) / Sector * Sector;
 
+    /* The ring: boxes of two rows, and Ahead of them under way while one is read. */
     static constexpr int BoxRows = 2;
     static constexpr int StageSamples = BoxRows * Width;
     static constexpr unsigned BoxBytes = StageSamples * sizeof(T);
@@ -160,8 +169,8 @@ template <typename Form> struct tma2d_job {
     cuda_edge<T> edge;
     int first, end;      /* rows to compute */
     int height;          /* rows of a strip */
-    int spared;          /* that the first one has less */
-    int columns, strips; /* strips side by side, and one above the other */
+    int spared;          /* rows that the first strip has less, since those at the grid's edge take longer */
+    int columns, strips; /* strips in a row, and in a column */
 };
 
 template <typename Form> struct tma2d_walk {
@@ -177,18 +186,19 @@ template <typename Form> struct tma2d_walk {
     const int lane;
     int channel;
     int x;              /* this lane's first column */
-    int origin;         /* the strip's */
-    int begin, end;     /* rows that it computes */
-    int pairs;          /* of rows that it walks */
+    int origin;         /* the strip's first column */
+    int begin, end;     /* rows that the strip stores */
+    int pairs;          /* of rows that arrive */
     unsigned edge_bits; /* of enum tma2d_edge_bits */
-    T outside;          /* what EDGE_CONSTANT puts around the grid */
-    T *target;          /* what this lane stores first of the row that is finished next */
-    int now;            /* the pair */
-    int stage;          /* of the pair, and that stage's barrier */
+    T outside;          /* the value of EDGE_CONSTANT */
+    T *target;          /* this lane's first pack of the row that is stored next */
+    int now;            /* the pair that is computed */
+    int stage;          /* of the pair, and of that stage's barrier */
     unsigned parity;    /* of the barrier's phase */
 
-    lane_row rows[2][FusedSteps]; /* the older and the newer row of each level but the last, by turns */
-    pair sides[2][FusedSteps];    /* the samples before and after these, where taps are diagonal */
+    lane_row rows[2]
+                 [FusedSteps]; /* the older and the newer row of each level but the last; turns swap them */
+    pair sides[2][FusedSteps]; /* the samples before and after these rows, for diagonal taps */
 
     CUDA_INLINE tma2d_walk(const tma2d_job<Form> &job_, T *shared)
         : job(job_), stages(shared), staging(shared + Form::Stages * Form::StageSamples),
@@ -211,6 +221,7 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- where the walk goes ---- */
 
+    /* The column of the first pack that a lane stores, and the distance to its next one. */
     CUDA_INLINE int first_stored() const
     {
         return Form::Staged ? origin + lane * Pack : x;
@@ -237,6 +248,7 @@ template <typename Form> struct tma2d_walk {
         return (edge_bits & what) != 0;
     }
 
+    /* Rows that have not come yet are read before they count: they must be numbers. */
     CUDA_INLINE void clear()
     {
 #pragma unroll
@@ -264,7 +276,7 @@ template <typename Form> struct tma2d_walk {
         return (number + by) % Form::Stages;
     }
 
-    /* Send for a pair of rows, to a stage that nobody reads any more. */
+    /* Start the copy of a pair of rows, to a stage that nobody reads any more. */
     CUDA_INLINE void fetch(int step, int to_stage) const
     {
         if (step < pairs && lane == 0)
@@ -274,7 +286,8 @@ template <typename Form> struct tma2d_walk {
                 barriers + to_stage, Form::BoxBytes);
     }
 
-    /* Nobody is waited for in the end: the lanes go together. */
+    /* Read the lane's samples of a row; after the pair's last row, say at the next stage's barrier that this
+       stage has been read. Lanes run together, so that this wait costs nothing. */
     CUDA_INLINE void receive(int row, lane_row &samples) const
     {
         cuda_load_packs<Samples>(stages + stage * Form::StageSamples + row * Form::Width + lane * Samples,
@@ -285,13 +298,14 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- edges ---- */
 
-    /* What the edge rule reads just outside the grid. */
+    /* The sample just outside the grid, by the edge rule. */
     CUDA_INLINE T beyond(T nearest, T mirrored) const
     {
         const T inside = job.edge.rule == EDGE_MIRROR ? mirrored : nearest;
 
         return job.edge.rule == EDGE_CONSTANT ? outside : inside;
     }
+    /* A row just outside the grid, from the rows inside. */
     CUDA_INLINE void put_beyond(lane_row &row, pair &row_sides, const lane_row &nearest,
                                 const pair &nearest_sides, const lane_row &mirrored,
                                 const pair &mirrored_sides) const
@@ -304,6 +318,7 @@ template <typename Form> struct tma2d_walk {
             row_sides[i] = beyond(nearest_sides[i], mirrored_sides[i]);
     }
 
+    /* The samples beside a lane's own, of other lanes or outside the grid. */
     template <enum tma2d_edges Edges> CUDA_INLINE void neighbours(const lane_row &row, pair &beside) const
     {
         window_neighbours(row, &beside[0], &beside[1]);
@@ -318,7 +333,7 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- a row through all levels ---- */
 
-    /* Chain what a level's two last rows give to the row between them and the next. */
+    /* Begin a chain of the next level with the taps on the two last rows of this one. */
     template <enum tma2d_edges Edges> CUDA_INLINE void open(int l, int turn, lane_row &sums) const
     {
         const pair &above = sides[turn][l], &kept = sides[1 - turn][l];
@@ -331,6 +346,7 @@ template <typename Form> struct tma2d_walk {
         window_chain(job.taps, 1, rows[1 - turn][l], beside[0], beside[1], sums);
     }
 
+    /* The row becomes the newer one of its level, in the place of the older one. */
     CUDA_INLINE void keep(int turn, int l, const lane_row &row, const pair &beside)
     {
         cuda_copy(rows[turn][l], row);
@@ -338,8 +354,9 @@ template <typename Form> struct tma2d_walk {
         sides[turn][l][1] = beside[1];
     }
 
-    /* Turn says which of each level's two rows is the older. The next level's chain is opened before its row
-       is there: then that row can take the older one's registers. */
+    /* Send a row that arrives through all levels. Turn says which of each level's two rows is the older. The
+       next level's chain is opened before this level's row is kept, so that the row can take the older one's
+       registers. */
     template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_levels(lane_row &row)
     {
         lane_row sums;
@@ -364,14 +381,14 @@ template <typename Form> struct tma2d_walk {
         }
     }
 
-    /* What follows from the lane's place, which the registers do not hold besides all else. */
+    /* Let values that follow from the lane's place be computed again: there are no registers for them. */
     CUDA_INLINE void launder_place()
     {
         cuda_launder(&x);
         cuda_launder(&edge_bits);
     }
 
-    /* What is beside a row, for taps that ask for it later. */
+    /* Find the samples beside a row now, for diagonal taps that need them later. */
     template <enum tma2d_edges Edges> CUDA_INLINE void keep_beside(const lane_row &row, pair &beside) const
     {
         if (Taps::diagonal())
@@ -388,9 +405,9 @@ template <typename Form> struct tma2d_walk {
         put_beyond(rows[1 - turn][l], sides[1 - turn][l], row, beside, row, beside);
     }
 
-    /* The same for one level where the row between its two last ones may be the grid's first or last one.
-       What stands behind the last row takes its place, for nothing else reads what comes; a mirror has the
-       row before the first one when the one behind it arrives. */
+    /* Send a row through one level, where the row that it completes may be the grid's first or last one.
+       Behind the last row, the row outside takes the place of the one that arrives, which nobody needs. A
+       mirror has the row before the first one only now, when the second one arrives. */
     template <int Turn> CUDA_INLINE void take_level(int l, bool first, bool last, lane_row &row)
     {
         const lane_row &newer = rows[1 - Turn][l];
@@ -417,7 +434,8 @@ template <typename Form> struct tma2d_walk {
         cuda_copy(row, sums);
     }
 
-    /* The first rows of the grid do not come further than the level whose first row they bring. */
+    /* Send a row through all levels at the ends of the grid. The first rows get no further than the level
+       whose first row they complete. */
     template <int Turn> CUDA_INLINE void take_ends(int arriving, lane_row &row)
     {
         const int last = static_cast<int>(job.from.planes) - 1;
@@ -436,6 +454,7 @@ template <typename Form> struct tma2d_walk {
         }
     }
 
+    /* Samples with a tap outside the grid keep the level's values. */
     CUDA_INLINE void hold(bool held_row, const lane_row &level, lane_row &sums) const
     {
 #pragma unroll
@@ -448,7 +467,9 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- storing ---- */
 
-    /* By two buffers in turn: between reading from one and writing to it again, the lanes have met. */
+    /* Exchange packs of a row through shared memory, so that neighbouring lanes store neighbouring packs. Two
+       buffers take turns: between reading one and writing it again the lanes have met at the other's
+       __syncwarp. */
     CUDA_INLINE void exchange(T *buffer, lane_row &row) const
     {
         cuda_put(buffer + lane * Samples, row);
@@ -487,6 +508,7 @@ template <typename Form> struct tma2d_walk {
         store(arriving - FusedSteps >= begin && (Turn == 0 || arriving - FusedSteps < end), row);
     }
 
+    /* Wait for the pair's rows; the stage before it is free then, and takes the pair that is Ahead. */
     CUDA_INLINE void await()
     {
         cuda_barrier_await(barriers + stage, parity);
@@ -510,6 +532,7 @@ template <typename Form> struct tma2d_walk {
         }
     }
 
+    /* Create the barriers and start the first copies; nobody reads a stage before the first one. */
     CUDA_INLINE void start()
     {
         if (lane < Form::Stages)
@@ -521,8 +544,8 @@ template <typename Form> struct tma2d_walk {
         cuda_barrier_arrive(barriers);
     }
 
-    /* Three parts: until all levels are past the grid's first row; until some level comes to its last one;
-       and the rest. */
+    /* The walk in three parts: until all levels are past the grid's first row; until some level comes to its
+       last one; and the rest. */
     CUDA_INLINE void run()
     {
         const int planes = static_cast<int>(job.from.planes), nx = job.from.nx;
@@ -558,8 +581,8 @@ __global__ void __launch_bounds__(CUDA_WARP, Form::Warps)
     walk.run();
 }
 
-/* Whether a form, whose taps are the op's, serves it on a picture. Wrapped edges stay with walks that fetch
-   row by row; mirrored ones need something to mirror. */
+/* Whether a form serves an op, whose taps it has, on a picture. Wrapped edges need rows that are fetched
+   sample by sample; and a picture has more rows than levels, so that no row is near both ends. */
 template <typename Form>
 static inline bool tma2d_serves(const struct cuda_limits *limits, const struct op *op, size_t nx,
                                 size_t planes)
@@ -573,9 +596,9 @@ template <typename Form> static inline int tma2d_columns(long long nx)
     return static_cast<int>(cuda_ceil_divide(nx + Form::Lead - Form::Halo, Form::Useful));
 }
 
-/* The rows of a strip, which walks 2 · FusedSteps more and some to get going, so that fewer than FusedSteps
-   are not worth a strip. The device takes strips in rounds of `residents`; in many rounds they get out of
-   step, and only the last one ends in idle places. */
+/* The rows of a strip. It also walks 2 · FusedSteps rows of its neighbours, and takes the time of some rows
+   to start, so that a strip of less than FusedSteps rows does not pay. The device runs strips in rounds of
+   `residents`; in many rounds they get out of step, and only the last round leaves multiprocessors idle. */
 template <typename Form>
 static inline int tma2d_height(long long rows, long long columns, long long residents)
 {
@@ -591,9 +614,9 @@ static inline int tma2d_height(long long rows, long long columns, long long resi
     }));
 }
 
-/* Rows that strips at the grid's ends have less than others, since their rows there take about as long as
- * three: as many as levels and two more at the top, which saves the walk to it, and as many as levels at the
- * bottom. */
+/* Rows that strips at the grid's ends have less than others, because a row there takes about as long as
+ * three. These rows are as many as levels at the bottom, and two more at the top, where the strip walks no
+ * rows before its own. */
 template <typename Form> static inline int tma2d_spared_above(int first)
 {
     return first == 0 ? Form::FusedSteps + 4 : 0;
@@ -636,7 +659,7 @@ template <typename Form> static inline cudaError_t tma2d_launch(const struct cud
                        Form::SharedBytes, kernel, job);
 }
 
-/* What the launch of a form looks like on a device. */
+/* Describe the launch of a form. */
 template <typename Form>
 static inline void tma2d_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
