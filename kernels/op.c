@@ -30,6 +30,7 @@ const char *op_name(const struct op *op)
     return "";
 }
 
+/* The farther end of a reach. */
 static int farthest(struct reach reach)
 {
     return -reach.low > reach.high ? -reach.low : reach.high;
@@ -52,6 +53,8 @@ bool op_is_star(const struct op *op)
     return true;
 }
 
+/* Without a joint flux each channel is a group; with one, the joint channels are a group, and those behind
+ * them another. */
 size_t op_group_count(const struct op *op)
 {
     if (op->joint == 0)

@@ -35,7 +35,8 @@ void tally_add(struct tally *total, const struct tally *part)
     total->energy += part->energy;
 }
 
-/* The same sums about another anchor. */
+/* The same sums about another anchor: with d = old − new, Σ(v − new) = Σ(v − old) + n·d, and Σ(v − new)²
+ * follows likewise. */
 static void move_anchor(struct tally *tally, double anchor)
 {
     double distance = tally->anchor - anchor, whole = (double)tally->count * distance;

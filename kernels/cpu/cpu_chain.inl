@@ -233,6 +233,7 @@ ISA_INLINE void star_rows(const struct star *star, const vector *weights, bool p
         shifted_start(&up[i], upper + i * pitch);
     }
     for (size_t x = 0; x < count; x += LANES) {
+        /* Load every vector of the step before one is stored: its place may be that of a plane below. */
         vector low_before = vector_load(lower + x - pitch);
         vector low_behind = vector_load(lower + x + high * pitch);
         vector up_before = vector_load(upper + x - pitch);
@@ -337,6 +338,7 @@ ISA_INLINE void box_plane(bool first, const real *weights, const real *centre, s
         box_row(centre + row * pitch - pitch, wide, values);
 #pragma GCC unroll 4
         for (size_t i = 0; i < high; i++) {
+            /* Row `row` of those read is one of the three that sum i needs, or the sum skips it. */
             if (row < i || row - i >= BOX_SIDE)
                 continue;
 #pragma GCC unroll 3

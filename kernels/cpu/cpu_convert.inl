@@ -155,6 +155,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
     }
     for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
         memset(row_of(field, plane, channel, row), 0, nx * sizeof(real));
+    /* Premultiply: colours behind alpha stay as they are, those before it are multiplied. */
     if (!encoding->alpha || !encoding->premultiply)
         return;
     for (unsigned channel = 0; channel < colours; channel++) {

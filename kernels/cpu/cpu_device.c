@@ -193,6 +193,7 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
     if (device == NULL)
         return false;
     *result = device;
+    /* No pool: all loops run in the caller's thread. */
     if (request->plain) {
         device->build = &builds[0].build;
         device->threads = 1;
@@ -242,6 +243,8 @@ struct forecast cpu_device_predict(const struct device_request *request, const s
 {
     double taps = fmax(1.0, (double)op->tap_count) * (double)op->inner;
     double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
+    /* The slower of moving and computing (roofline); several steps in a pass share one pass through memory.
+     */
     double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
     double by_taps = assumed_taps_per_second(op, single) * threads_of(request) / taps;
     struct forecast forecast = {

@@ -229,6 +229,8 @@ ISA_INLINE void lines_fixed(size_t taps, bool past_caches, const struct direct *
         row.weights[k] = vector_splat(direct->weights[k]);
         row.rows[k] = direct->rows[k] + direct->op->taps[k].dx;
     }
+    /* Whole lines where all taps stay in the row; a line at either end of the part or the row goes through
+     * scratch. */
     while (first < x.end) {
         for (; first >= plain.first && first + line <= plain.end; first += line)
             whole_line(taps, past_caches, &row, first);

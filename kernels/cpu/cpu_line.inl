@@ -229,6 +229,7 @@ static void lines_across(const struct line *line, const struct axis *along, stru
 
     hold_across(line, (struct span){along->own.first, own.first}, others, x);
     hold_across(line, (struct span){own.end, along->own.end}, others, x);
+    /* Groups of LINE_ROWS; the last few rows are groups of one. */
     for (int64_t i = own.first; i < own.end; i += rows) {
         rows = own.end - i < LINE_ROWS ? 1 : LINE_ROWS;
         for (int64_t other = others.first; other < others.end; other++)

@@ -296,6 +296,7 @@ static void advance_lines(struct picture *picture, unsigned level, struct span r
         lines.out[i] = level == tiling->steps ? picture->leaving + i * tiling->pitch
                                               : take_line(picture, level, rows.first + (int64_t)i);
     sum_picture(picture, &lines);
+    /* Edges, for the next level; then rows that it no longer needs are free. */
     for (size_t i = 0; i < lines.count; i++) {
         if (edge_has(picture->op->edge, EDGE_KEEPS_SAMPLE))
             hold_picture_row(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);

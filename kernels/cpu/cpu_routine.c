@@ -200,6 +200,7 @@ bool cpu_routine_settle(const struct device *device, const struct op *op, const 
         return fault_raise(fault, STATUS_USAGE, "the CPU takes passes one by one");
     if (!check_wish(wish, fault) || !choose_rung(op, shape, wish, &rung, &tiling, fault))
         return false;
+    /* The tiling travels in the form to prepare; figures are for --explain and forecasts. */
     *form = (struct form){.op = op, .shape = *shape, .rung = &cpu_routine_rungs[rung], .steps = tiling.steps};
     memcpy(form->own, &tiling, sizeof tiling);
     if (rung != RUNG_NAIVE)

@@ -152,6 +152,7 @@ static void sweep_parts(void *context, size_t first, size_t count, unsigned memb
     char *arena = sweep->arenas + member * sweep->arena_bytes;
 
     for (size_t i = first; i < first + count; i++) {
+        /* The part's number, digit by digit: tile, run of rows, run of planes, group of channels. */
         size_t x = i % cut->tiles * tiling->tile_x, runs = i / cut->tiles;
         size_t row = runs % cut->runs_of_rows * cut->cut.rows;
         size_t run = runs / cut->runs_of_rows % cut->runs_of_planes;
@@ -262,6 +263,7 @@ static void prefetch_portion(struct write_behind *behind)
         isa_fetch(block->from + behind->fetched);
     if (end < block->bytes)
         return;
+    /* The row is done: on to the next one, or to the next block. */
     behind->fetched = 0;
     block->from += block->from_stride;
     if (--block->rows == 0)

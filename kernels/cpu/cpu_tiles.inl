@@ -605,6 +605,7 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
     size_t rows = (size_t)(area.rows.end - row), count = (size_t)(whole.end - whole.first);
     struct star star = {.weights = tile->weights, .out_pitch = tile->tiling->pitch};
 
+    /* Four planes of the level below, and the two that are written: straight to the field, or into slots. */
     star.below = cell(tile, level - 1, plane_read(tile, level - 1, plane - 1), row, whole.first);
     star.lower = cell(tile, level - 1, lower.old, row, whole.first);
     star.upper = cell(tile, level - 1, upper.old, row, whole.first);
@@ -705,6 +706,7 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
     int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
     bool left = is_straight(tile, steps, leaving);
 
+    /* New planes come in; the last level's planes of the last call are handed over. */
     write_behind_clear(&tile->behind);
     for (int64_t i = 0; i < TOGETHER; i++) {
         if (plane + i < read.end)
@@ -714,8 +716,10 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
     }
     look_ahead(tile, plane + TOGETHER);
     write_behind_pace(&tile->behind, write_behind_turns(tile));
+    /* Each level lags behind the one below by the planes that taps reach ahead. */
     for (unsigned level = 1; level <= steps; level++)
         advance_level(tile, level, plane - level * ahead);
+    /* Slots of planes that have left are free only when write-behind has read them. */
     write_behind_drain(&tile->behind);
     for (int64_t i = leaving; i < leaving + TOGETHER; i++) {
         if (!left && i >= written.first && i < written.end)

@@ -420,8 +420,11 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 {
     double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
     double line = LINE_BYTES / (double)work_size(op->work);
+    /* Columns that neighbours compute, too, on the average of all steps, and half a line, since rows are
+     * whole lines. */
     double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
     double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
+    /* Half of moving is writing; the other half is reading, halo included. */
     double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
     double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
@@ -434,6 +437,7 @@ static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struc
     size_t line = LINE_BYTES / work_size(op->work), rows = shape->rows + tiling->row.after * tiling->steps;
 
     tiling->tile_x = size_rounded_up(even_part(shape->nx, width), line);
+    /* The pitch of a slot, which a row more does not change, says how many rows fit. */
     tiling->tile_rows = 1;
     set_slot(tiling, op);
     tiling->tile_rows = even_part(rows, engines[tiling->engine].rows_that_fit(tiling, op));
@@ -449,6 +453,7 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
         set_tile(tiling, op, shape, engine->width / work_size(op->work));
         return;
     }
+    /* Of equal prices, the widest. */
     for (size_t i = engine->first_width; i < WIDTHS; i++) {
         struct cpu_tiling form = *tiling;
         set_tile(&form, op, shape, widths[i]);
@@ -503,6 +508,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
                                   .groups = op_group_count(op),
                                   .layers = op_group_most(op)};
     choose_engine(tiling, op);
+    /* A wished tile is taken as it is, another is chosen by its price. */
     if (tile_x > 0) {
         tiling->tile_x = tile_x;
         tiling->tile_rows = tile_rows;

@@ -277,6 +277,7 @@ void cuda_device_close(struct device *device)
 {
     if (device == NULL)
         return;
+    /* CUDA takes NULL for memory, but not for events and streams. */
     cudaFree(device->tallied.samples);
     cudaFree(device->anchors.samples);
     cudaFree(device->outcomes);
@@ -328,6 +329,7 @@ bool cuda_device_open(struct device **result, const struct device_request *reque
         return false;
     device->index = request->index;
     add_by_default(device);
+    /* Memory comes last: what is free then is free for fields. */
     if (cuda_device_check(cudaSetDevice(device->index), device, "starting it", fault) &&
         read_limits(device, fault) && read_code(device, fault) &&
         cuda_device_create_stream(device, &device->stream, fault) &&

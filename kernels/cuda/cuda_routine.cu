@@ -129,6 +129,7 @@ static bool serves(const struct cuda_rung *rung, const struct cuda_question *ask
     if (op_mixes_channels(asked->op) && !rung->mixes)
         return cuda_refuse(asked->refusal,
                            "a thread holds one channel of a pixel, but this step needs several");
+    /* The rung itself has the last word, but on the stride, which it does not read. */
     *form = cuda_form();
     if (!rung->shape[asked->op->work](asked, form))
         return false;
@@ -246,6 +247,7 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
     const struct cuda_ladder_entry *entry;
     struct cuda_refusal refusal;
 
+    /* The refusal if no entry is even tried; rungs that are asked write theirs over it. */
     if (op->kind == OP_PASSES)
         cuda_refuse(&refusal, "it takes passes one by one");
     else
@@ -303,6 +305,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
     if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
         !cuda_device_describe_launch(device, &settled.form, form, fault))
         return false;
+    /* The launch has been described; the rest is what wishes may choose, and what it costs. */
     form->rung = settled.entry->name;
     form->most_first = settled.form.most_first;
     form->tiles = settled.entry->rung->tiles;

@@ -184,6 +184,7 @@ template <typename Form> struct faces_walk {
         const unsigned tile_row = is_narrow ? tile - job.wide_tiles : tile / job.tiles_x;
         const unsigned across = is_narrow ? job.narrow_lanes : CUDA_WARP, down = CUDA_WARP / across;
 
+        /* A warp's lanes cover `across` packs of `down` groups of rows. */
         lanes = static_cast<int>(across);
         x = static_cast<int>(tile_x * Form::Width + lane % across * Pack);
         row = Volume ? static_cast<int>(((tile_row * Form::Warps + warp) * down + lane / across) * Rows) : 0;
@@ -725,6 +726,8 @@ template <typename Form> struct faces_walk {
             store(done, around, r, Volume ? plane : plane + r);
         }
         keep(now);
+        /* The step has read samples of three steps; any of them beyond the limit makes its results doubtful.
+         */
         measure(next);
         magnitude.take(magnitude_before);
         magnitude.take(now.magnitude);
@@ -1038,6 +1041,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
 
     if (planes == 0)
         return cudaSuccess;
+    /* The place of a warp is decoded from its number by these (see the walk's constructor). */
     job.first_channel = first_channel;
     job.groups = groups;
     job.tiles_x = static_cast<unsigned>(tiling.tiles_x);

@@ -107,6 +107,7 @@ static each_part<T> each_part_of(const struct cuda_job *job, long long first, in
     const struct reach plane = {op->plane.low * channels, op->plane.high * channels};
     each_part<T> part = {};
 
+    /* Pointers to the launch's first layer, wherever the fields begin. */
     part.layer_stride = from.plane_stride() / channels;
     part.plane_stride = from.plane_stride();
     part.from = from.samples + (first - from.first * channels) * part.layer_stride;
@@ -115,6 +116,7 @@ static each_part<T> each_part_of(const struct cuda_job *job, long long first, in
         const cuda_view<T> &kept = *static_cast<const cuda_view<T> *>(job->kept);
         part.kept = kept.samples + (first - kept.first * channels) * part.layer_stride;
     }
+    /* Extents, and the samples whose taps need no edge rule. */
     part.nx = from.nx;
     part.rows = from.rows;
     part.layers = layers;

@@ -343,7 +343,7 @@ static inline struct cuda_form halo_form(const struct op *op, const struct shape
     form.shared_bytes = shared_bytes;
     form.kernel = kernel;
     form.operations_per_update = cuda_operations(op);
-    /* Halo cells come from the caches; between runs of planes they come from memory. */
+    /* Halo cells in x and rows come from the caches; planes that two runs read come from memory. */
     form.bytes_per_update =
         static_cast<double>(work_size(op->work)) * (2 + static_cast<double>(cuda_span(op->plane)) / run);
     return form;

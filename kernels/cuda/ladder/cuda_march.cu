@@ -81,6 +81,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
     halo_sample *const samples = halo_take<halo_sample>(&free, tile.x * tile.rows);
     T *const cells = halo_take<T>(&free, ring.all_cells);
 
+    /* The tables are written by all threads, and read by all. */
     halo_settle_cells(task, place, offsets);
     halo_settle_samples(task, place, samples);
     __syncthreads();
@@ -94,6 +95,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
             cuda_await_copies<MARCH_AHEAD - 1>();
             __syncthreads();
         }
+        /* An empty group is committed, too, so that waiting counts planes. */
         if (next <= last + tile.reach_plane.high)
             march_load(halo_supplied(task, next, from), offsets, tile.cells, outside,
                        cells + ring.stage(ahead));

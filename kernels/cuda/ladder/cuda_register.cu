@@ -175,6 +175,7 @@ __global__ void __launch_bounds__(Threads, register_residents(cuda_code(), Threa
     walk.share(planes.window[Radius], column.window[Radius], cells);
 #pragma unroll 1
     for (int plane = place.first; plane < end; plane++) {
+        /* A load that is needed only after Radius + 1 planes hides its latency. */
         const T *const supplied = walk.plane(plane + Radius + 1, ahead);
         const T next = walk.own(supplied);
         cuda_await_copies<0>();
@@ -188,6 +189,7 @@ __global__ void __launch_bounds__(Threads, register_residents(cuda_code(), Threa
                             return dplane == 0 ? here[drow * tile.width + dx] : column.at(dplane);
                         });
         }
+        /* The window slides, and the two buffers swap. */
         column.shift(next);
         planes.shift(supplied);
         to += task.plane_stride;

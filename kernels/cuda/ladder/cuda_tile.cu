@@ -78,6 +78,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1) tile_kernel(halo_task<T> task
     halo_settle_cells(task, place, offsets);
     halo_settle_samples(task, place, samples);
     __syncthreads();
+    /* Nothing overlaps within a block: loading, waiting, computing. */
     tile_load(planes, depth, offsets, tile.cells, halo_outside(task, place), cells);
     cuda_await_copies<0>();
     __syncthreads();

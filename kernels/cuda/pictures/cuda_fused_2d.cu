@@ -127,6 +127,7 @@ __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_tas
     walk<T, Taps, Samples, FusedSteps, Whole> walk = {task.taps, steps, {}};
     T row[Samples];
 
+    /* The first 2 · steps rows only fill the levels. */
     for (int y = top - 2 * steps; y < bottom; y += 2) {
         walk.template step<0>(ring.receive() + lane * Samples, row);
         if (y >= top)
@@ -260,6 +261,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
     T *level = shared, *next = shared + task.cells;
     cuda_tap<T> *const taps = reinterpret_cast<cuda_tap<T> *>(shared + 2 * task.cells);
 
+    /* Load the taps and the patch with its margin. */
     patch_place(task, patch, cells);
     for (int k = static_cast<int>(threadIdx.x); k < filter.tap_count; k += PATCH_THREADS)
         taps[k] = filter.taps[k];
@@ -289,6 +291,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
         level = next;
         next = done;
     }
+    /* Store the patch without its margin. */
     __syncthreads();
     for (int y = patch.y + warp; y < patch.end_y; y += warps) {
         T *row = task.to.row(y, channel, 0);
@@ -559,6 +562,7 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     double walked = PATCH_SIDE + 2.0 * steps;
     double read = walked * walked / (PATCH_SIDE * PATCH_SIDE);
     form->operations_per_update = cuda_operations(asked->op) * read;
+    /* The frame is small: the form describes the walk if there is one. */
     if (walks(asked->op)) {
         form->tile_x = width - 2 * fused_halo<T>(steps);
         const long long columns = cuda_ceil_divide(nx, form->tile_x) * asked->shape->channels;

@@ -641,6 +641,7 @@ template <typename Form> static inline cudaError_t tma2d_launch(const struct cud
     job.edge = cuda_edge_of<T>(from->op);
     job.first = static_cast<int>(from->planes.first);
     job.end = job.first + static_cast<int>(from->planes.count);
+    /* Strips of equal rows, but that those at the grid's ends have less. */
     job.columns = tma2d_columns<Form>(job.from.nx);
     const int residents = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
     const long long rows = job.end - job.first,
@@ -651,6 +652,7 @@ template <typename Form> static inline cudaError_t tma2d_launch(const struct cud
         residents > 0 ? tma2d_height<Form>(rows + above + below, across, residents) : from->form->coarsen;
     job.spared = residents > 0 ? std::min(above, job.height / 2) : 0;
     job.strips = static_cast<int>(cuda_ceil_divide(rows + job.spared, job.height));
+    /* The map is part of the kernel's parameters. */
     const struct cuda_boxed_field field = cuda_boxed(job.from);
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Width, 1, Form::BoxRows);
     if (status != cudaSuccess)

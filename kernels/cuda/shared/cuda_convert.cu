@@ -198,6 +198,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
+        /* Alpha is the last channel, but its colours need it first. */
         const T covered =
             cuda_cover(cuda_number<T>(samples[coding.channels - 1], coding.swapped), coding.opaque);
         for (int channel = 0; channel < coding.channels; channel++) {
@@ -214,6 +215,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             }
             pixel.of(to, channel) = value;
         }
+        /* Channels that the field has for other reasons. */
         for (int channel = coding.work_channels; channel < to.channels; channel++)
             pixel.of(to, channel) = T(0);
     }
@@ -326,6 +328,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         for (int channel = 0; channel < coding.colours; channel++) {
             const double value = static_cast<double>(settled_colour(coding, from, pixel, channel));
             const unsigned long long rank = arith_rank_f64(value), rest = ~rank;
+            /* Infinities and NaNs do not count. */
             if (!(value - value == 0.0))
                 continue;
             greatest = rank > greatest ? rank : greatest;

@@ -90,6 +90,7 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
     job->to = *static_cast<const cuda_view<T> *>(from->to);
     job->first = static_cast<long long>(from->planes.first);
     job->end = job->first + static_cast<long long>(from->planes.count);
+    /* Tiles cover the useful columns and rows; each column of tiles is walked in chunks. */
     job->tiles_x = static_cast<int>(cuda_ceil_divide(job->from.nx, Form::UsefulX));
     job->tiles_rows = static_cast<int>(cuda_march_row_tiles<Form>(job->from.rows, wraps));
     const long long planes = job->end - job->first;
@@ -110,6 +111,7 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
                               cuda_march_row_tiles<Form>(static_cast<long long>(asked->shape->rows), wraps) *
                               asked->shape->channels;
     const long long planes = static_cast<long long>(asked->shape->planes);
+    /* Samples that a tile computes over those that it stores. */
     const double overlap =
         static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
 

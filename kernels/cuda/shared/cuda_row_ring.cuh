@@ -245,8 +245,8 @@ template <typename T, int Width> struct cuda_ring {
     {
         const T *row = stages + stage * Width;
 
-        cuda_await_copies<CUDA_RING_STAGES - 2>();
-        __syncwarp();
+        cuda_await_copies<CUDA_RING_STAGES - 2>(); /* this lane's part of the row is here */
+        __syncwarp();                              /* and every lane's; all have read the row before */
         send((stage + CUDA_RING_STAGES - 1) % CUDA_RING_STAGES);
         stage = (stage + 1) % CUDA_RING_STAGES;
         return row;

@@ -235,8 +235,11 @@ __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(c
         const long long leaf = base + k * leaves.stride;
         if (leaf >= leaves.count)
             break;
+        /* In registers: the first folds of the tree are between samples of one thread, which are 1024/Factor
+         * apart. */
         const leaf_place place(leaves, leaf);
         typename Source::item item = thread_fold<Source, Factor, 1>::at(source, place, thread, 0);
+        /* The upper half of the threads hands its items to the lower half, until one warp is left. */
         for (int half = ARITH_LEAF / Factor / 2; half >= CUDA_WARP; half /= 2) {
             if (thread >= half && thread < 2 * half)
                 items[thread] = item;
@@ -247,6 +250,7 @@ __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(c
         }
         if (thread >= CUDA_WARP)
             continue;
+            /* The last warp: lanes get the items of other lanes by shuffles. */
 #pragma unroll
         for (int half = CUDA_WARP / 2; half > 0; half /= 2)
             item = Source::folded(item, Source::shuffled(item, half));

@@ -543,6 +543,8 @@ template <typename Form> struct star_walk {
         const int steps = static_cast<int>(own.end + FusedSteps - first);
         int now = 0, next = 1, before = 2;
 
+        /* Two planes are under way before the first step. A group is committed even if it is empty, so that
+           waiting counts planes. */
         edges.place_planes(first, job.from.planes);
         const int fetched = min(steps, edges.last_plane + 1);
         fetch(first, now);

@@ -501,6 +501,7 @@ static double cycles_of(const struct resident_grid &grid, const struct resident_
     if (!overlaps || planes.own + planes.halos * depth > grid.most_planes ||
         static_cast<long long>(grid.packs) * (rows.own + rows.halos * depth) > RESIDENT_MOST_THREADS)
         return 0;
+    /* Each step after an exchange computes one index less on every side with a neighbour. */
     for (int left = 0; left < depth; left++) {
         const int warps =
             static_cast<int>(cuda_ceil_divide(grid.packs * (rows.own + rows.halos * left), CUDA_WARP));
@@ -636,6 +637,8 @@ template <typename T> static bool resident_shape(const struct cuda_question *ask
     if (cut_grid(grid, asked->limits->multiprocessors, &cut) == 0)
         return cuda_refuse(asked->refusal, "the registers of %d multiprocessors do not hold the grid",
                            asked->limits->multiprocessors);
+    /* The form describes the largest tile; operations include rows and planes that neighbours compute, too.
+     */
     const struct resident_side rows = side_of(grid.rows, cut.tiles_row);
     const struct resident_side planes = side_of(grid.planes, cut.tiles_plane);
     const int height = rows.own + rows.halos * cut.depth;
@@ -730,6 +733,7 @@ template <typename Form> static cudaError_t launch_form(const struct cuda_job *f
         return status;
     if (!cut_for_job<Form>(from, &job))
         return cudaErrorInvalidConfiguration;
+    /* Signals start at 0 in each launch; the first round is 1. */
     status = cudaMemsetAsync(job.signals, 0, signal_bytes(from->limits), from->stream);
     if (status != cudaSuccess)
         return status;
