@@ -64,7 +64,8 @@ static void add_peaks(struct extremes *extremes, struct peaks *peaks)
 
 /* Count NaNs and infinities among samples of a file: a finite one may become infinite in the work type. They
    are counted in blocks, by a counter as wide as a sample, which no block overflows. */
-#define DEFINE_COUNT_STRAYS(type, bits, infinity)                                                            \
+#define SAMPLE(...)
+#define FLOAT_SAMPLE(constant, type, stored, bits, ...)                                                      \
     static uint64_t count_strays_##type(const void *samples, size_t count, bool swapped)                     \
     {                                                                                                        \
         const uint##bits##_t *from = samples;                                                                \
@@ -74,27 +75,24 @@ static void add_peaks(struct extremes *extremes, struct peaks *peaks)
             uint##bits##_t of_block = 0;                                                                     \
             for (size_t i = begin; i < end; i++) {                                                           \
                 uint##bits##_t sample = swapped ? swap_bits_##bits(from[i]) : from[i];                       \
-                of_block = (uint##bits##_t)(of_block + ((sample & (infinity)) == (infinity)));               \
+                of_block = (uint##bits##_t)(                                                                 \
+                    of_block + ((sample & ARITH_INFINITY_##constant) == ARITH_INFINITY_##constant));         \
             }                                                                                                \
             strays += of_block;                                                                              \
         }                                                                                                    \
         return strays;                                                                                       \
     }
-DEFINE_COUNT_STRAYS(f16, 16, ARITH_INFINITY_F16)
-DEFINE_COUNT_STRAYS(f32, 32, ARITH_INFINITY_F32)
-DEFINE_COUNT_STRAYS(f64, 64, ARITH_INFINITY_F64)
-#undef DEFINE_COUNT_STRAYS
+#include "model/samples.def"
 
 /* The same in all channels of a row; integers have none. */
 static uint64_t count_strays(const struct encoding *encoding, const void *samples, size_t count)
 {
     switch (encoding->type) {
-    case SAMPLE_F16:
-        return count_strays_f16(samples, count, encoding->swapped);
-    case SAMPLE_F32:
-        return count_strays_f32(samples, count, encoding->swapped);
-    case SAMPLE_F64:
-        return count_strays_f64(samples, count, encoding->swapped);
+#define SAMPLE(...)
+#define FLOAT_SAMPLE(constant, type, ...)                                                                    \
+    case SAMPLE_##constant:                                                                                  \
+        return count_strays_##type(samples, count, encoding->swapped);
+#include "model/samples.def"
     default:
         return 0;
     }

@@ -4,7 +4,6 @@
 
 #include "arith.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,9 +12,12 @@ static const struct {
     size_t size;
     double min, max; /* 0: not an integer */
     enum work_type work;
+    int fraction, bias; /* of the layout; 0: an integer */
 } sample_table[SAMPLE_TYPES] = {
 #define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
-    [SAMPLE_##constant] = {bits / 8, least, greatest, work},
+    [SAMPLE_##constant] = {bits / 8, least, greatest, work, 0, 0},
+#define FLOAT_SAMPLE(constant, name, stored, bits, least, greatest, work, others)                            \
+    [SAMPLE_##constant] = {bits / 8, least, greatest, work, ARITH_FRACTION_##constant, ARITH_BIAS_##constant},
 #include "samples.def"
 };
 
@@ -89,10 +91,6 @@ static double work_truncate(enum work_type work, double value)
     return (double)(fabs((double)nearest) > fabs(value) ? nextafterf(nearest, 0.0f) : nearest);
 }
 
-/* The ends of floats from which on a double is rounded to an infinite one. */
-#define F16_END 0x1.ffep15
-#define F32_END 0x1.ffffffp127
-
 /* The last double that is stored as the greatest integer. One below 2^53 is odd, so that half a unit above it
    rounds up; beyond, doubles are whole, and the one next to the greatest integer is it but for rounding. */
 static double highest_stored(double greatest)
@@ -100,12 +98,17 @@ static double highest_stored(double greatest)
     return greatest + 0.5 > greatest ? nextafter(greatest + 0.5, 0.0) : greatest;
 }
 
+/* The last double that is not rounded to an infinite float, which is half a unit past the greatest. */
+static double highest_rounded(int fraction, int bias)
+{
+    return nextafter(ldexp(2.0 - ldexp(1.0, -1 - fraction), bias), 0.0);
+}
+
 struct sample_limits sample_limits(enum sample_type type, enum work_type work)
 {
-    double high = type == SAMPLE_F64   ? DBL_MAX
-                  : type == SAMPLE_F32 ? nextafter(F32_END, 0.0)
-                  : type == SAMPLE_F16 ? nextafter(F16_END, 0.0)
-                                       : highest_stored(sample_max(type));
+    double high = sample_is_integer(type)
+                      ? highest_stored(sample_max(type))
+                      : highest_rounded(sample_table[type].fraction, sample_table[type].bias);
     double low = sample_is_integer(type) ? sample_min(type) - 0.5 : -high;
 
     return (struct sample_limits){work_truncate(work, low), work_truncate(work, high)};
