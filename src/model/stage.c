@@ -285,14 +285,9 @@ double stage_weight(const struct stage *stage)
         return 0.0;
     case FILTER_POINT:
         return stage->body.point.a;
-    case FILTER_HEAT:
-    case FILTER_AXES:
-    case FILTER_UNSHARP:
-    case FILTER_COVER:
-    case FILTER_UNCOVER:
-        break;
+    default:
+        return 1.0;
     }
-    return 1.0;
 }
 
 /* A number that is multiplied and added to so many times. */
