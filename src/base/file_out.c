@@ -49,6 +49,8 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     file->naming.temporary = path_temporary(file->naming.target, fault);
     if (file->naming.temporary == NULL)
         return false;
+    /* No signal may come between making the file and listing it for removal. A file that replaces another is
+       private until it has the permissions of that. */
     temp_cleanup_hold_signals(&before);
     file->descriptor = open(file->naming.temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                             existing == NULL ? mode : 0600);
@@ -245,6 +247,7 @@ bool file_out_join(struct file_out **result, const char *path, const char *tempo
         *result = file;
         return true;
     }
+    /* The file is another process's, and closing must not remove it. */
     mem_free(file->naming.temporary);
     file->naming.temporary = NULL;
     file_out_close(file);

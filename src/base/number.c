@@ -64,6 +64,7 @@ bool number_parse_bytes(const char *text, uint64_t *value)
 
     if (!number_read_count(&end, value))
         return false;
+    /* A fraction needs a unit, since there are no parts of a byte. */
     point = end;
     if (*point == '.') {
         digits = strspn(point + 1, "0123456789");
@@ -144,6 +145,7 @@ const char *number_format_seconds(double seconds, char *text, size_t size)
 {
     double whole = floor(seconds + 0.5);
 
+    /* Two or three digits, in a unit that suits the time. */
     if (seconds < 1e-6)
         snprintf(text, size, "less than 0.001 ms");
     else if (seconds < 0.0995)

@@ -2,6 +2,7 @@
 #include "spool.h"
 
 #include "fd_io.h"
+#include "path.h"
 #include "temp_cleanup.h"
 
 #include <errno.h>
@@ -16,11 +17,10 @@
    bytes of what is returned. */
 static const char *find_folder(const struct file_out *beside, size_t *length)
 {
-    const char *path = file_out_temporary(beside), *slash = path == NULL ? NULL : strrchr(path, '/');
-    const char *folder = path == NULL ? getenv("TMPDIR") : ".";
+    const char *path = file_out_temporary(beside), *folder = path == NULL ? getenv("TMPDIR") : ".";
 
-    if (slash != NULL) {
-        *length = (size_t)(slash - path);
+    if (path != NULL && path_folder_length(path) > 0) {
+        *length = path_folder_length(path) - 1;
         return path;
     }
     if (folder == NULL || *folder == '\0')

@@ -176,6 +176,7 @@ static void list_filters(struct lists *lists)
     end_list(lists);
 }
 
+/* The ladders of each device: rungs for stages, and those for sums. */
 static void list_rungs(struct lists *lists)
 {
     begin_list(lists, "rungs");
@@ -223,6 +224,7 @@ static void list_devices(struct lists *lists)
     end_list(lists);
 }
 
+/* Whether two devices read each other's memory. */
 static void list_link(struct lists *lists, const struct backend *backend, unsigned first, unsigned second)
 {
     bool reach = backend->reaches((int)first, (int)second) && backend->reaches((int)second, (int)first);
@@ -374,6 +376,8 @@ static void print_bash_options(FILE *stream, enum program program)
     }
 }
 
+/* A function for bash: a case for each option that takes a value says what completes it, and code around them
+   cuts the line at the cursor into words. */
 static void print_bash(FILE *stream, enum program program)
 {
     const char *name = program_name(program), *command = program_installed_name(program);

@@ -37,6 +37,7 @@ static enum status run_in_turn(const struct options *options, const struct outpu
                               .request = run_one_request(options, options->inputs[i], outputs->paths[i])};
         struct lines part;
         struct lines on_options = {.stream = NULL};
+        /* Plans are explained as they will run: each input on a device of its own. */
         if (peers_count(options->peers) == 1) {
             one.request.plan.alone = options->input_count > 1;
             one.request.plan.member = i;
@@ -105,6 +106,7 @@ static bool count_devices(const struct options *options, size_t *count, struct f
     return true;
 }
 
+/* Make an entry for each input, and what they share. */
 static bool batch_open(struct batch *batch, const struct options *options, const struct outputs *outputs,
                        struct report_file *report, struct fault *fault)
 {
@@ -122,6 +124,7 @@ static bool batch_open(struct batch *batch, const struct options *options, const
         mem_free(batch->entries);
         return false;
     }
+    /* All entries share one budget, and none shows a bar of its own: the batch has one that counts files. */
     budget_open(&batch->budget, memory > 0 ? memory : UINT64_MAX, devices);
     pthread_mutex_init(&batch->mutex, NULL);
     for (size_t i = 0; i < batch->count; i++) {
@@ -340,6 +343,7 @@ enum status batch_run(const struct options *options)
     struct fault fault;
     enum status status;
 
+    /* Paths are named and checked before anything runs, since an output must not replace another input. */
     if (!peers_agree(peers, outputs_name(&outputs, options, &fault), &fault) ||
         !peers_follow(peers, open_report(options, &outputs, &report, &fault), &fault)) {
         outputs_free(&outputs);

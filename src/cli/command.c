@@ -211,12 +211,14 @@ static enum status run_command(int argc, char **argv, struct peers *peers)
                  mpi_options_check_build(peers, &fault) &&
                  peers_agree(peers, settle_program(argc, argv, peers, &program, &fault), &fault);
 
+    /* Messages have the program's name from here on; the refusal of a name has it, too. */
     diag_open(command_name(program, peers));
     if (!found || !mpi_options_check_words(peers, argc, argv, &fault))
         return diag_error(&fault);
     if (!peers_agree(peers, command_line_parse(argc, argv, program, &options, &fault), &fault) ||
         !peers_agree(peers, mpi_options_take(peers, &options, &fault), &fault)) {
         status = diag_error(&fault);
+        /* Only plans of runs use what was measured. */
     } else if (options.action == ACTION_RUN || options.action == ACTION_EXPLAIN) {
         wisdom_load(&wisdom);
         options.plan.wisdom = &wisdom;

@@ -167,6 +167,7 @@ static void print_memory(FILE *stream, const struct pipeline *pipeline)
     const struct schedule *schedule = &plan->schedule;
     char all[32], field[32], batch[32];
 
+    /* The sum of all, then the parts of one device: fields and buffers, and whatever else takes any. */
     fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
     if (schedule->lanes > 1)
         fprintf(stream, ": on each of %zu devices", schedule->lanes);
@@ -271,6 +272,7 @@ static void print_candidate(FILE *stream, const struct plan *plan, const struct 
     };
     char text[32];
 
+    /* What kind of run it is, then the memory that it needs, then its fate. */
     fprintf(stream, "          %s",
             candidate->unrolled         ? "one pass around the grid"
             : candidate->spooled        ? "passes over spool files"
@@ -354,6 +356,7 @@ static void print_options(FILE *stream, const struct ranks *ranks)
     const char *separator = "          predicted: ";
     char text[32];
 
+    /* Each way that the job allows, with the number of ranks that would compute. */
     for (enum split_kind kind = SPLIT_ALONE; kind < SPLIT_KINDS; kind++) {
         const struct split_option *option = &ranks->split.options[kind];
         if (option->fate == SPLIT_CANNOT)
@@ -411,6 +414,7 @@ static void print_split(FILE *stream, const struct ranks *ranks, const struct pl
     print_options(stream, ranks);
 }
 
+/* The plan, a line or a few for each part, in the order of the samples (see the head of this file). */
 void explain_plan(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -424,6 +428,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
         fprintf(stream, " %g", job->in.grid.spacing[axis]);
     fprintf(stream, "\n");
+    /* What comes out of that, who computes it, and on what device. */
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
     print_range(stream, job);
@@ -431,6 +436,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_split(stream, &pipeline->ranks, plan);
     phrase_device(stream, plan);
     phrase_shares(stream, plan);
+    /* The stages, and how their operations run. */
     if (job->copies) {
         fprintf(stream, "stages    identity alone: bits are copied, %s by %s\n", plane_name(&job->in.grid),
                 plane_name(&job->in.grid));
@@ -452,6 +458,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
         print_passes(stream, plan);
         print_tees(stream, pipeline);
     }
+    /* What it costs. */
     phrase_sums(stream, plan);
     print_memory(stream, pipeline);
     print_candidates(stream, plan);

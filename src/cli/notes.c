@@ -192,6 +192,7 @@ void notes_beforehand(const struct pipeline *pipeline)
     const struct stage *last = last_stage(&pipeline->job);
     const char *input = phrase_input(request->input);
 
+    /* Who computes, what the input was taken for, then what the outputs' names promise. */
     note_ranks(input, &pipeline->ranks);
     if (pipeline->plan.selection.alone[0] != '\0')
         diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name,

@@ -112,6 +112,7 @@ struct record_loss record_loss(const struct job *job, const struct run_summary *
                                .strays_in = outcomes->strays};
 
     loss.cuts = loss.integers || job->encode.ranged;
+    /* Where nothing is cut off, a value beyond the limits has become infinite. */
     if (loss.cuts) {
         loss.below = outcomes->below;
         loss.above = outcomes->above;

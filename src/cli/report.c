@@ -108,6 +108,7 @@ static void print_lanes(FILE *stream, const struct plan *plan, const struct run_
     }
 }
 
+/* The report in lines: what was run on what, in which memory, by which kernels, and how long it took. */
 static void print_run(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;

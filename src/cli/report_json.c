@@ -40,6 +40,7 @@ static void print_command(struct json *json, const struct options *options)
     json_end_array(json);
 }
 
+/* Extents, type and region of the samples. */
 static void print_data(struct json *json, const struct job *job)
 {
     const struct grid *grid = &job->in.grid;

@@ -46,8 +46,10 @@ struct pipeline_request run_one_request(const struct options *options, const cha
                                        .peers = options->peers,
                                        .will_run = options->action != ACTION_EXPLAIN};
 
+    /* Candidates are listed only if somebody will read them. */
     request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
+    /* Each program has its own formats, and names the other for those of the other. */
     if (options->program == PROGRAM_IMGHEAT) {
         request.format = &format_png;
     } else {
@@ -315,10 +317,12 @@ enum status run_one(const struct run_one *one)
     enum status status;
     bool done;
 
+    /* A preview observes the run; files beside the output are completed by a call of the pipeline. */
     company.observer = preview_observer(&company.preview);
     request.run.observers = (struct observers){&company.observer, one->options->preview != NULL};
     request.add_files = add_files;
     request.listener = &company;
+    /* Open and plan; only a run goes on from there. */
     done = pipeline_open(&pipeline, &request, &fault) &&
            settle_files(one, &pipeline, &tees, &request, &fault) && plan(one, &pipeline, &fault);
     if (done && one->options->action == ACTION_RUN)
@@ -326,6 +330,7 @@ enum status run_one(const struct run_one *one)
                (pipeline_run(&pipeline, &fault) || run_again(&pipeline, &fault));
     if (done)
         tell(one, &pipeline);
+    /* Whatever was opened is closed, whether it was completed or not. */
     status = pipeline.status;
     preview_close(&company.preview);
     plot_close(&company.plot);

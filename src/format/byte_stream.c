@@ -189,6 +189,7 @@ static bool begin_next_stream(struct byte_stream *stream, struct fault *fault)
     return true;
 }
 
+/* Decompress what is at hand into the room that is set. */
 static bool decompress_some(struct byte_stream *stream, struct fault *fault)
 {
     bz_stream *bzip2 = &stream->bzip2;
@@ -351,6 +352,7 @@ static bool store_word(const struct byte_stream *stream, const char *word, unsig
     char *end;
 
     errno = 0;
+    /* Whole numbers keep all their digits, which a double would not. */
     if (sample_is_integer(stream->type)) {
         bool negative = *word == '-';
         const char *digits = word + (negative || *word == '+');
@@ -417,6 +419,7 @@ bool byte_stream_open(struct byte_stream **stream, struct file_in *file, size_t 
     return true;
 }
 
+/* The new stream takes over the old one only when nothing can fail any more. */
 bool byte_stream_decode(struct byte_stream **stream, enum coding coding, enum sample_type type,
                         struct fault *fault)
 {

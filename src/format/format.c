@@ -315,6 +315,8 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
         return NULL;
     marked = format_of_start(start, got);
     named = format_of_name(file_in_name(file));
+    /* Pictures count whatever is said; extents mean raw samples; then the file decides, and only then its
+       name. */
     if (marked != NULL && marked->is_picture)
         return marked;
     if (request->has_dims)

@@ -467,6 +467,8 @@ static bool keep(struct source *source, const struct raw_header *raw, uint64_t s
     if (is_known && (size > EXTENSIONS_MOST || (byte_stream_most(volume->stream, &most) && size > most)))
         return source_refuse(source, fault,
                              "vox_offset: the file ends before it, or it is more than 16 MiB away");
+    /* A known size is read at once, and the header is allocated for it. Else the block grows as bytes
+       come. */
     capacity = sizeof *copy + (is_known ? (size_t)size : EXTENSIONS_FIRST);
     copy = volume->parsed = mem_alloc(capacity, 1, "a header", fault);
     if (copy == NULL)
@@ -708,6 +710,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
         format_drop(dropped, size, "scl_slope");
         format_drop(dropped, size, "scl_inter");
     }
+    /* Another NIfTI file gets all but the range to show, if values are others. */
     if (sink->family == source->format->family) {
         if (written->values >= VALUES_DERIVED)
             list_fields(raw, CAL_MAX, CAL_MIN + 1, dropped, size);
@@ -928,6 +931,7 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
     const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
     uint64_t offset;
 
+    /* Fields that nothing here changes come from the origin's header. */
     if (origin != NULL)
         copy_header(origin, raw);
     else if (!make_header(sink, raw, fault))

@@ -453,6 +453,8 @@ static void add_start(struct writer *writer, struct text *text)
 
     for (int i = 0; i < 2; i++)
         add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
+    /* The header, whose link to the first directory is filled in at the end; then lists and texts that
+       directories refer to. */
     add(text, 2, writer->big ? 43 : 42);
     if (writer->big) {
         add(text, 2, 8);
@@ -462,6 +464,7 @@ static void add_start(struct writer *writer, struct text *text)
     add(text, width_of(writer), 0);
     add_shared(writer, text);
     fill_up(text, ALIGNMENT);
+    /* The first directory, if the samples are as they are: then all places are known. */
     directory = text->size;
     writer->samples_at = directory;
     if (writer->compressed)
@@ -558,6 +561,7 @@ static void describe_distances(struct writer *writer, const struct tiff_pages *o
     }
 }
 
+/* What each channel is: bits, kind of number, and colour, alpha or neither. */
 static void describe_channels(struct writer *writer)
 {
     const struct header *header = &writer->header;
@@ -593,6 +597,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     writer->compressed = level > 0;
     writer->page_bytes = writer->page_left =
         grid->nx * grid->ny * grid->channels * sample_size(sink->header.type);
+    /* All that pages say must be known now: the first directory may stand before the samples. */
     describe_distances(writer, pages_of_origin(request->origin));
     describe_channels(writer);
     if (!write_start(writer, fault) ||
@@ -629,6 +634,7 @@ static bool end_page(struct writer *writer, struct fault *fault)
 
     if (!gzip_writer_finish(writer->gzip, fault))
         return false;
+    /* The directory follows the code of the page, at the next aligned place. */
     packed = gzip_writer_size(writer->gzip) - writer->packed_before;
     end = writer->page_at + packed;
     directory = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

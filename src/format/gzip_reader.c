@@ -139,6 +139,7 @@ static bool cut(struct gzip_reader *reader, struct strip *strip, size_t most, st
         }
         taken = size_least(most - before, reader->portion_end - reader->portion_begin);
         memcpy(strip->code + before, reader->portion + reader->portion_begin, taken);
+        /* A mark may begin in the bytes that were there before. */
         if (reader->threads > 1)
             end = end_of_mark(strip->code, before < GZIP_MARK_SIZE ? 0 : before - GZIP_MARK_SIZE + 1,
                               before + taken);
@@ -241,6 +242,7 @@ static bool take_strip(struct gzip_reader *reader, struct fault *fault)
     if (reader->place < STRIPS_MOST)
         ordered_work_vacate(reader->ordered, reader->place);
     reader->place = STRIPS_MOST;
+    /* Fill all free places, so that the threads have work. */
     while (!reader->all_cut && ordered_work_claim(reader->ordered, &place)) {
         if (!cut(reader, &reader->strips[place], CODE_MOST, fault))
             return false;
@@ -352,6 +354,8 @@ static bool inflate_here(struct gzip_reader *reader, unsigned char *bytes, size_
                                       .room = room};
     enum inflate_progress progress;
 
+    /* Strips were adopted meanwhile: the engine goes on behind them, with their last bytes to look back
+       on. */
     if (reader->is_behind)
         inflater_resume(reader->engine, reader->window, reader->window_size);
     reader->is_behind = false;
@@ -363,6 +367,7 @@ static bool inflate_here(struct gzip_reader *reader, unsigned char *bytes, size_
     reader->holds_back = portion.made == room;
     if (progress == INFLATE_DAMAGED)
         return refuse(reader, inflater_damage(reader->engine), fault);
+    /* The engine reads ahead: what it has taken beyond the end belongs to the tail. */
     if (progress == INFLATE_ENDED) {
         reader->phase = TAIL;
         reader->excess_at = 0;
@@ -460,6 +465,7 @@ static bool read_gzip_head(struct gzip_reader *reader, struct fault *fault)
         if ((flags & RESERVED) != 0)
             return refuse(reader, "unknown header flags set", fault);
     }
+    /* Optional parts, in the order of the standard; none of them matters here. */
     if ((flags & EXTRA) != 0 && !need_short(reader, &count, fault))
         return false;
     for (; count > 0; count--) {
@@ -495,10 +501,12 @@ static bool read_head(struct gzip_reader *reader, struct fault *fault)
 
     if (!next_byte(reader, &first, &got, fault))
         return false;
+    /* The end is fine after a whole stream; a file of none at all is damaged. */
     if (got == 0) {
         reader->phase = OVER;
         return reader->ended || refuse(reader, "it ends early", fault);
     }
+    /* Members of gzip follow each other; nothing follows zlib. */
     if (!gzip && reader->ended)
         return refuse(reader, "bytes follow its end", fault);
     if (!gzip && first >> 4 > WINDOW_MOST)
@@ -508,6 +516,7 @@ static bool read_head(struct gzip_reader *reader, struct fault *fault)
     reader->checksum = checksum_crc(CHECKSUM_CRC, &first, 1);
     if (!(gzip ? read_gzip_head(reader, fault) : read_zlib_head(reader, first, fault)))
         return false;
+    /* A new stream: nothing to look back on. */
     reader->phase = BODY;
     reader->checksum = empty_checksum(reader);
     reader->size = 0;

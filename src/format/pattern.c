@@ -78,6 +78,7 @@ bool pattern_find_last(const char *pattern, uint64_t *number)
     bool any = false;
     DIR *listing;
 
+    /* Only files of one folder are looked through. */
     if (strchr(pattern, '%') < pattern + folder)
         return false;
     snprintf(path, sizeof path, "%.*s", (int)folder, folder == 0 ? "" : pattern);

@@ -384,6 +384,7 @@ static unsigned most_of(uint16_t compression)
     return 0;
 }
 
+/* Refuse what is not read here; each refusal names the field. */
 static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
 {
     if (shape->width == 0 || shape->height == 0)
@@ -793,6 +794,7 @@ static uint64_t across(uint64_t extent, uint32_t tile)
     return (extent + tile - 1) / tile;
 }
 
+/* Check the extents of tiles, and that there are as many as the page takes. */
 static bool check_tiles(struct tiff_reader *reader, uint32_t count)
 {
     uint32_t width = 0, height = 0;
@@ -930,6 +932,7 @@ static bool check_code(struct tiff_reader *reader, uint32_t piece)
         return true;
     if (most > PROBE_MOST)
         most = bytes;
+    /* The piece may hold its samples and no more; of a last strip, as many rows as others have. */
     code = mem_alloc((size_t)code_bytes, 1, "the code of a TIFF page", reader->fault);
     samples = mem_alloc((size_t)most + sample_size(reader->all.type), 1, "a TIFF page", reader->fault);
     if (code != NULL && samples != NULL)
@@ -1067,6 +1070,7 @@ static bool order_pages(struct tiff_reader *reader)
     if (!libtiff.TIFFSetSubDirectory(reader->tiff, reader->pages[0].directory) ||
         libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         return refuse_damage(reader);
+    /* Pages are put where their slices are; a place that stays empty lacks a page. */
     slices = mem_zeroed(reader->page_count, sizeof *slices, "the pages of a TIFF file", reader->fault);
     if (slices == NULL)
         return false;

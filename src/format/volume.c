@@ -375,11 +375,13 @@ static bool skip_lines(const struct source *source, struct byte_stream *stream, 
                                     "line skip: the file does not have that many lines");
 }
 
+/* Skip what lies before the samples, or all but the last bytes. */
 static bool skip_bytes(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
     const struct volume *volume = source->state;
     uint64_t skip = volume->coding.byte_skip, skipped;
 
+    /* The last bytes of the file: skip all that are too many. */
     if (volume->coding.at_end) {
         if (volume->coding.coding != CODING_NONE || !byte_stream_is_plain(stream))
             return fault_set_for(fault, STATUS_INPUT, data_name(source),
@@ -410,6 +412,7 @@ static bool check_room(const struct source *source, const struct byte_stream *st
     char extents[128];
     uint64_t most;
 
+    /* A file may hold more than enough only where its code can stand for fewer bytes than the most. */
     if (!byte_stream_most(stream, &most) || most == volume->file_bytes ||
         (most > volume->file_bytes && !byte_stream_is_plain(stream)))
         return true;

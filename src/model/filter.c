@@ -87,6 +87,7 @@ static bool derivative(const struct building *b, double middle)
             for (int dx = -1; dx <= 1; dx++) {
                 const int offset[3] = {dx, dy, dz};
                 double weight = 1.0;
+                /* The product of a difference along the axis and smoothing along the others. */
                 for (int axis = 0; axis < (int)b->grid->axes; axis++) {
                     double across = offset[axis] == 0 ? middle : 1.0;
                     weight *= axis == b->call->axis ? (double)offset[axis] / h : across;
@@ -248,6 +249,7 @@ static bool measure_matrix(const struct building *b, int *rows, int *columns, co
                 return fault_raise(b->fault, STATUS_USAGE, "row %d of the matrix: not a number", *rows + 1);
             row_columns++;
         }
+        /* All rows have as many weights as the first. */
         if (*rows > 0 && row_columns != *columns)
             return fault_raise(b->fault, STATUS_USAGE,
                                "row %d of the matrix has %d weight%s, the first has %d", *rows + 1,
@@ -263,6 +265,7 @@ static bool measure_matrix(const struct building *b, int *rows, int *columns, co
     }
 }
 
+/* The taps of a matrix, which was measured before: read it once more, and divide. */
 static bool matrix_taps(const struct building *b)
 {
     const char *text, *end = NULL;
@@ -374,6 +377,7 @@ static bool parse_numbers(const char *text, struct filter_call *call)
     return number_parse_list(text, ',', filter->least, filter->most, call->numbers, &call->count);
 }
 
+/* Read what follows the colon, as the filter takes it. */
 static bool parse_arguments(const char *text, struct filter_call *call)
 {
     switch (call->filter->arguments) {

@@ -10,10 +10,8 @@
 
 struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
 {
-    struct grid grid = {
+    return (struct grid){
         .axes = axes, .nx = nx, .ny = ny, .nz = nz, .channels = 1, .spacing = {1.0, 1.0, 1.0}};
-
-    return grid;
 }
 
 static bool refuse(const struct grid *grid, enum status status, const char *what, struct fault *fault)

@@ -98,6 +98,7 @@ static bool settle_heat(const struct stage_request *request, const struct grid *
                            "--alpha: %g: too small: the default time step is not finite (give --dt)",
                            heat->alpha);
     set_rates(heat, grid);
+    /* A step that is unstable lets errors grow without end; the refusal gives the largest that is not. */
     if (!force && !(rate_sum(heat) <= STABLE_RATE))
         return fault_raise(fault, STATUS_USAGE,
                            "heat: alpha*dt = %g is unstable on this grid: the largest stable value is %g "

@@ -49,6 +49,7 @@ bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight,
     if (abs(dx) > STENCIL_REACH || abs(dy) > STENCIL_REACH || abs(dz) > STENCIL_REACH)
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d reaches farther than %d samples", dx, dy,
                            dz, STENCIL_REACH);
+    /* The place has a tap that does not come after this one: it is the same offset. */
     if (place < stencil->count && !stencil_comes_before(&tap, &stencil->taps[place]))
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d is given twice", dx, dy, dz);
     if (weight == 0.0)

@@ -99,6 +99,44 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
     return pipeline->first != NULL;
 }
 
+/* Remember the state of the input's files: if one of them changes during the run, the output may mix samples.
+ */
+static bool watch_input(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct source *source = &pipeline->source;
+
+    pipeline->state = file_in_state(pipeline->file);
+    pipeline->watched =
+        mem_zeroed(source->data_files, sizeof *pipeline->watched, "the files of the input", fault);
+    for (size_t i = 0; pipeline->watched != NULL && i < source->data_files; i++) {
+        struct pipeline_watched *watched = &pipeline->watched[pipeline->watched_count];
+        watched->path = source->format->name_file(source, i, fault);
+        if (watched->path == NULL)
+            return false;
+        watched->state = file_in_state_at(watched->path);
+        pipeline->watched_count++;
+    }
+    return pipeline->watched != NULL;
+}
+
+static bool differs(struct file_in_state one, struct file_in_state other)
+{
+    return one.bytes != other.bytes || one.changed != other.changed;
+}
+
+/* The name of a file of the input that has changed, or has gone; NULL: none has. */
+static const char *find_change(const struct pipeline *pipeline)
+{
+    if (differs(pipeline->state, file_in_state(pipeline->file)))
+        return file_in_name(pipeline->file);
+    for (size_t i = 0; i < pipeline->watched_count; i++) {
+        const struct pipeline_watched *watched = &pipeline->watched[i];
+        if (differs(watched->state, file_in_state_at(watched->path)))
+            return watched->path;
+    }
+    return NULL;
+}
+
 static bool open_file(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -121,7 +159,7 @@ static bool open_input(struct pipeline *pipeline, struct fault *fault)
     return peers_agree(ranks->all, open_source(pipeline, fault), fault) &&
            ranks_compare_headers(ranks, &pipeline->source, fault) &&
            ranks_compare_samples(ranks, &pipeline->source, fault) &&
-           peers_agree(ranks->all, watch_begin(&pipeline->watch, &pipeline->source, fault), fault);
+           peers_agree(ranks->all, watch_input(pipeline, fault), fault);
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)
@@ -367,11 +405,13 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     bool of_all = request.threads_of_all > request.threads && ranks_cannot_divide(&pipeline->ranks);
     bool done;
 
+    /* One rank that computes for all may have the processors of all. */
     peers_take_processors(pipeline->ranks.all, of_all);
     if (of_all)
         request.threads = request.threads_of_all;
     if (!list_stops(pipeline, fault))
         return false;
+    /* What the plan has to stop at, and what others than it hold in memory. */
     request.split = pipeline->ranks.split.kind;
     request.on_start = take_room;
     request.listener = pipeline;
@@ -383,6 +423,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     if (request.stats)
         request.observer_bytes += observer_stats_bytes(&pipeline->job);
     request.output_bytes = outputs_bytes(pipeline);
+    /* Pipelines beside this one leave it one device; the CPU needs none. */
     if (may_take_device(pipeline, &request)) {
         pipeline->held_device = budget_take_device(pipeline->request->budget);
         pipeline->holds_device = true;
@@ -543,7 +584,7 @@ static bool name_by_first(struct pipeline *pipeline, struct fault *fault)
 /* A change that any rank sees counts. */
 static bool look_again(struct pipeline *pipeline, struct fault *fault)
 {
-    const char *changed = watch_changed(&pipeline->watch);
+    const char *changed = find_change(pipeline);
     uint64_t same = changed == NULL;
     bool done = !ranks_are_several(&pipeline->ranks) || peers_min(pipeline->ranks.all, &same, fault);
 
@@ -601,7 +642,9 @@ void pipeline_close(struct pipeline *pipeline)
     targets_close(&pipeline->targets);
     close_plan(pipeline);
     close_source(pipeline);
-    watch_end(&pipeline->watch);
+    for (size_t i = 0; i < pipeline->watched_count; i++)
+        mem_free(pipeline->watched[i].path);
+    mem_free(pipeline->watched);
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
     file_in_close(pipeline->file);

@@ -13,7 +13,6 @@
 #include "budget.h"
 #include "ranks.h"
 #include "targets.h"
-#include "watch.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,6 +28,12 @@ struct pipeline_tee {
 struct pipeline_tee_end {
     struct outcomes outcomes;
     char note[128]; /* else empty */
+};
+
+/* A file of the input beside its own, and its state when the input was opened. */
+struct pipeline_watched {
+    char *path;
+    struct file_in_state state;
 };
 
 struct pipeline;
@@ -89,7 +94,9 @@ struct pipeline {
     /* The pipeline's own. */
     bool written; /* all outputs are written, and only their names are missing */
     struct file_in *file;
-    struct watch watch;
+    struct file_in_state state;       /* of the input's own file when it was opened, */
+    struct pipeline_watched *watched; /* and its other files */
+    size_t watched_count;
     struct targets targets;
     uint64_t *stops;    /* of the plan */
     char *first;        /* picture of a stack, whose file that is; else NULL */

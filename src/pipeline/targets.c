@@ -289,6 +289,7 @@ static bool find_places(struct targets *targets, const struct job *job, const st
     const struct target *first = NULL;
     size_t count = 0, output = 0;
 
+    /* The spool lies beside the first output that needs it. */
     for (size_t i = targets->count; i-- > 0;) {
         if (targets->list[i].joint.format == NULL) {
             first = &targets->list[i];

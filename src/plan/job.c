@@ -45,6 +45,7 @@ static void settle_cover(struct job *job, bool premultiplies)
             scaled = true;
             continue;
         }
+        /* The first stage takes colour as decoding gives it; between others it is turned. */
         if (!begun)
             job->decode.premultiply = wanted;
         else if (wanted != covered)
@@ -200,6 +201,8 @@ static bool settle_intensities(struct job *job, const struct source *source, str
                                  "--reaction takes samples as they are stored, but a sample v stands for "
                                  "%g v + %g",
                                  job->intensity.slope, job->intensity.intercept);
+        /* Samples of two kinds would be mixed: first try to leave the intensity alone, else make samples
+           proportional to values. */
         if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_POINT)
             stage_keep_intensity(stage);
         if (stage_mixes_intensities(stage)) {
@@ -254,12 +257,14 @@ bool job_make(const struct job_request *request, const struct source *source, st
     *job = (struct job){.in = *in, .out = *in};
     for (unsigned axis = 0; axis < 3 && in->for_print; axis++)
         job->in.grid.spacing[axis] = 1.0;
+    /* Light is linear only by a curve that is known. */
     if (request->linear_light && in->profile != NULL)
         return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),
                              "%s: --linear supports sRGB and gAMA, not this profile", in->profile);
     if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
         return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),
                              "%s: damaged, and --linear depends on it", in->damaged);
+    /* Types: what computes, what is written, and their planes in the files. */
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;
@@ -276,6 +281,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job_free(job);
         return false;
     }
+    /* Stages are there: what they do to alpha, to the range, and whether they do anything at all. */
     settle_alpha(job, request->alpha_mode);
     job->encode.ranged = request->ranged;
     job->encode.low = intensity_sample(&job->intensity, request->low);

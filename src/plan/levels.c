@@ -214,6 +214,8 @@ bool levels_walk_next(struct levels_walk *walk)
 
     if (levels_is_same_mark(walk->at, walk->end))
         return false;
+    /* The operation and its fields: it reads what the last level wrote; a step's input is kept if the step
+       needs it. */
     step = &walk->levels->steps[walk->at.stage];
     level->stage = walk->at.stage;
     level->op = walk->next_op;
@@ -221,6 +223,7 @@ bool levels_walk_next(struct levels_walk *walk)
     if (level->op == 0)
         level->kept = level->from;
     level->to = free_field(walk, step->keeps);
+    /* How many steps it takes, and how far behind the planes that were read that puts it. */
     level->steps = steps_together(walk);
     level->behind = walk->at.step + level->steps;
     level->reach = reach_of(walk->levels, step, level->op, level->steps);
@@ -427,6 +430,8 @@ struct levels_cut levels_cut(const struct levels *levels, struct levels_mark beg
     walk = &stride.walk;
     while (stride_next(&stride, depth)) {
         enum ends level = ends_of(levels, walk->level.stage);
+        /* A pass ends before a stage with other ends, or before it gets too deep; but it takes one step at
+           least. */
         if (!goes_along(levels, ends, level) || (walk->depth > depth && !levels_is_same_mark(cut.end, start)))
             break;
         ends = level == NO_MATTER ? ends : level;

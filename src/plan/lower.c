@@ -11,9 +11,7 @@
 
 struct shape lower_shape(const struct grid *grid, unsigned channels)
 {
-    struct shape shape = {grid->nx, grid_rows(grid), grid_planes(grid), channels};
-
-    return shape;
+    return (struct shape){grid->nx, grid_rows(grid), grid_planes(grid), channels};
 }
 
 double lower_samples(const struct shape *shape, size_t planes)
@@ -32,9 +30,7 @@ static void widen(struct reach *reach, int offset)
 /* The rows of a picture are its planes. */
 static struct op_tap lower_tap(const struct tap *tap, unsigned axes)
 {
-    struct op_tap lowered = {tap->dx, axes == 3 ? tap->dy : 0, axes == 3 ? tap->dz : tap->dy, tap->weight};
-
-    return lowered;
+    return (struct op_tap){tap->dx, axes == 3 ? tap->dy : 0, axes == 3 ? tap->dz : tap->dy, tap->weight};
 }
 
 static const char *larger_range(enum work_type work)
@@ -222,47 +218,52 @@ static bool lower_gradient(const struct grid *grid, struct op *op, struct fault 
     return lowered;
 }
 
-static bool lower_into(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
-                       enum work_type work, struct step *step, struct fault *fault)
+/* An operation along each axis; unsharp adds what they took away from the step's input, which is kept for it.
+ */
+static bool lower_along(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
+                        enum work_type work, struct step *step, struct fault *fault)
 {
-    enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
-    if (kind == FILTER_TAPS) {
-        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        return op != NULL && lower_weights(&stage->body.taps, grid->axes, op, fault);
-    }
-    if (kind == FILTER_HEAT) {
-        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        return op != NULL && lower_taps(&stage->body.taps, grid->axes, op, fault) &&
-               (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
-               check_flow(&stage->heat, op, fault);
-    }
-    if (kind == FILTER_COVER || kind == FILTER_UNCOVER) {
-        op = begin_op(step, kind == FILTER_COVER ? OP_COVER : OP_UNCOVER, stage, encoding, work, fault);
-        lower_cover(encoding, op);
-        return true;
-    }
-    if (kind == FILTER_POINT) {
-        op = begin_op(step, OP_POINT, stage, encoding, work, fault);
-        return op != NULL && settle_point(stage, work, &op->point, fault);
-    }
-    if (kind == FILTER_GRADIENT) {
-        op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
-        return op != NULL && lower_gradient(grid, op, fault);
-    }
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
         if (op == NULL || !lower_weights(&stage->body.along[axis], grid->axes, op, fault))
             return false;
     }
-    if (kind == FILTER_UNSHARP) {
-        op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
-        if (op == NULL)
-            return false;
-        step->keeps = true;
-        return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
-    }
+    if (stage->filter->kind != FILTER_UNSHARP)
+        return true;
+    op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
+    step->keeps = op != NULL;
+    return op != NULL && settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+}
+
+/* The operations of a step, by the kind of filter. */
+static bool lower_into(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
+                       enum work_type work, struct step *step, struct fault *fault)
+{
+    static const enum op_kind kinds[] = {
+        [FILTER_TAPS] = OP_TAPS,   [FILTER_HEAT] = OP_TAPS,   [FILTER_GRADIENT] = OP_GRADIENT,
+        [FILTER_POINT] = OP_POINT, [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
+    };
+    enum filter_kind kind = stage->filter->kind;
+    struct op *op;
+
+    if (kind == FILTER_AXES || kind == FILTER_UNSHARP)
+        return lower_along(stage, grid, encoding, work, step, fault);
+    op = begin_op(step, kinds[kind], stage, encoding, work, fault);
+    if (op == NULL)
+        return false;
+    if (kind == FILTER_TAPS)
+        return lower_weights(&stage->body.taps, grid->axes, op, fault);
+    if (kind == FILTER_HEAT)
+        return lower_taps(&stage->body.taps, grid->axes, op, fault) &&
+               (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
+               check_flow(&stage->heat, op, fault);
+    if (kind == FILTER_POINT)
+        return settle_point(stage, work, &op->point, fault);
+    if (kind == FILTER_GRADIENT)
+        return lower_gradient(grid, op, fault);
+    lower_cover(encoding, op);
     return true;
 }
 

@@ -194,6 +194,8 @@ static bool check_part(const struct job *job, const struct source *source, const
     return true;
 }
 
+/* What the schedule has to know: planes and their bytes, what moves them, and which ways to run are
+   allowed. */
 static struct schedule_request schedule_request_of(const struct plan_request *request,
                                                    const struct forms_request *forms,
                                                    const struct source *source, struct plan *plan)

@@ -186,6 +186,8 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     size_t plane_bytes =
         size_most(request->file_plane_bytes, schedule->spooled ? request->work_plane_bytes : 0);
 
+    /* How much there is of everything: planes of a batch and a slab, buffers, fields and the planes that they
+       hold. */
     schedule->batch = size->batch;
     schedule->slab = size->slab / size->batch * size->batch;
     schedule->readers = size->readers;
@@ -197,6 +199,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->window = size_least(most_planes(schedule, levels), size->slab + schedule->depth + size->slack);
     if (schedule->devices > 1)
         schedule->window = size->slab + schedule->depth;
+    /* And the bytes of it. */
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
         !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->lanes) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
@@ -376,6 +379,7 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
 
     if (deep >= attempt->levels.planes || !fit_sizes(attempt, &survey, memory))
         return false;
+    /* Bisect between a depth that fits and one that does not. */
     shallow = *attempt;
     while (too_deep - deep > 1) {
         struct attempt deeper = shallow;
@@ -565,6 +569,7 @@ static size_t least_memory(const struct schedule_request *request)
     return shallowest < planes ? size_least(least, least_at(&many, shallowest)) : least;
 }
 
+/* Refuse the job, and name what it needs and what it may have. */
 static bool refuse(const struct schedule_request *request, struct fault *fault)
 {
     uint64_t whole = memory_limits_whole();
@@ -627,6 +632,7 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     if (request->between_ranks && !count_exchange(request, devices, schedule))
         return false;
     schedule->depth = 2 * schedule->halo;
+    /* Devices side by side: each has a part of the threads and of what moves at a time. */
     roomy.batch = size_least(size_divided_up(roomy.batch, schedule->lanes), most);
     roomy.slab = size_rounded_up(most, roomy.batch);
     roomy.readers = (unsigned)size_divided_up(request->readers, schedule->lanes);

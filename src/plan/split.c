@@ -42,6 +42,7 @@ static struct reading count_reading(const struct prediction_case *expected)
     for (size_t i = 0; i < expected->step_count; i++) {
         const struct step *step = &expected->steps[i].step;
         uint64_t most = expected->job->stages[i].steps;
+        /* Only steps of one operation are taken several at once. */
         size_t together = step->count == 1 && most > 1 ? size_least(ASSUMED_TOGETHER, (size_t)most) : 1;
         for (size_t k = 0; k < step->count; k++) {
             const struct op *op = &step->ops[k];
@@ -160,6 +161,7 @@ struct split split_choose(const struct split_case *splitting, enum split_kind wi
     double alone = prediction_alone(splitting->expected, splitting->backend, 0);
     struct split split = {.options[SPLIT_ALONE] = {SPLIT_CAN, 1, alone, 0.0}};
 
+    /* Copying needs nothing of other planes. */
     if (job->copies)
         wish = SPLIT_PARTS;
     for (enum split_kind kind = SPLIT_PARTS; kind < SPLIT_KINDS; kind++) {
@@ -167,6 +169,7 @@ struct split split_choose(const struct split_case *splitting, enum split_kind wi
         if (suits(splitting, kind))
             split.options[kind] = consider(splitting, kind, most, alone, wish == kind);
     }
+    /* The prediction decides unless there is a wish that can be met. */
     choose_cheapest(&split, SPLIT_ALONE);
     if (wish != SPLIT_CHEAPEST)
         choose(&split, split.options[wish].fate == SPLIT_CAN ? wish : SPLIT_ALONE);

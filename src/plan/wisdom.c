@@ -41,14 +41,11 @@ static unsigned extent_class(size_t extent)
 void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backend, int index,
                         unsigned threads, size_t together)
 {
-    size_t used;
-
     backend->describe(index, entry->device, sizeof entry->device);
-    used = strlen(entry->device);
     if (backend == &backend_cpu && threads > 0)
-        snprintf(entry->device + used, sizeof entry->device - used, ", -j %u", threads);
+        diag_append(entry->device, sizeof entry->device, ", -j %u", threads);
     else if (together > 1)
-        snprintf(entry->device + used, sizeof entry->device - used, ", %zu together", together);
+        diag_append(entry->device, sizeof entry->device, ", %zu together", together);
 }
 
 void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,

@@ -103,6 +103,7 @@ static bool list_parcels(struct exchange *exchange)
         struct shares_walk walk = shares_walk_start(shares, to, 0, exchange->reach);
         while (done && shares_walk_next(&walk)) {
             const struct shares_parcel *way = &walk.parcel;
+            /* This rank's own parcels are listed; those of others only show where theirs end. */
             if (way->from == own_index(exchange) || to == own_index(exchange))
                 done = add_parcel(exchange, way, used[way->from]);
             if (is_seen(exchange, way))

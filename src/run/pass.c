@@ -146,6 +146,7 @@ static bool give_batch(struct run *run, struct pass *pass)
         (is_observed(run, pass->to) && !io_ring_await(run->lane->out, slot, run->fault)) ||
         !observe(run, pass, pass->to, slot))
         return false;
+    /* The planes have left the fields; writers count them from the first of the grid. */
     progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
@@ -213,6 +214,7 @@ static bool copy(struct run *run, struct pass *pass)
         if (!take_needed(run, pass, &full) || !observe(run, pass, pass->from, full) ||
             !io_ring_claim(run->lane->out, &empty, run->fault))
             return false;
+        /* The samples stay where they are: the buffers change places. */
         staging = empty->staging;
         *empty = *full;
         full->staging = staging;

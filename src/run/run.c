@@ -275,6 +275,7 @@ static bool try_over_spools(struct running *running, struct levels_mark *end)
     while (!enough && !route_is_at(route, levels_end(route->levels))) {
         struct route_pass next = trial_pass(running);
         size_t steps = steps_of(running, &next), taken = 0;
+        /* A pass on trial into the other spool file: the state before it stays. */
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", running->run.fault);
         bool done = sums != NULL && make_pass(running, &next, sums, false);
         if (done)
@@ -282,6 +283,7 @@ static bool try_over_spools(struct running *running, struct levels_mark *end)
         mem_free(sums);
         if (!done)
             return false;
+        /* The run ends within the pass: it is made again with fewer steps. */
         if (taken < steps) {
             *end = route->at;
             end->step += taken;
@@ -499,6 +501,7 @@ static struct run_share share_of(const struct run *run, size_t index)
     return (struct run_share){sweep->seconds, sweep->handed * plane, sweep->handing};
 }
 
+/* The figures of the run, as far as they are known without its ranks. */
 static struct run_summary summarise(const struct running *running)
 {
     const struct run *run = &running->run;
@@ -556,12 +559,14 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     double begun = clock_seconds();
     bool done;
 
+    /* After each part that may fail in one process, all agree whether to go on. */
     progress_begin(&running.progress, request->progress, work_ahead(plan), "Msamples", 1e6);
     done = peers_agree(request->peers, prepare(&running), fault) &&
            peers_agree(request->peers, filter_all(&running), fault) &&
            observers_finish(&run->observers, request->peers, fault) && gather(&running) &&
            finish_files(&running);
     progress_end(&running.progress);
+    /* What was found, whether the run succeeded or not. */
     *summary = summarise(&running);
     if (done && run->encode.ranged && !run->unmapped) {
         summary->low = intensity_value(&plan->job->intensity, run->encode.low);

@@ -552,6 +552,7 @@ static bool walk_levels(struct sweep_team *team, size_t *done)
 {
     struct levels_walk *walk = &team->walk;
 
+    /* The input is a state, too: after no step. And the first level needs planes of others. */
     if (team->members->frame.of_source)
         show(team, levels_walk_field(walk));
     if (!exchange_at_once(team, levels_walk_field(walk)))
@@ -562,6 +563,7 @@ static bool walk_levels(struct sweep_team *team, size_t *done)
         if (!advance_and_exchange(team))
             return false;
         count_planes(team, team->plan->shares.around);
+        /* A step has ended: show its state, add up its change, and from time to time agree. */
         if (walk->level.ends_step)
             show(team, walk->level.to);
         if (!look_at_changes(team) || !go_on(team))
@@ -616,6 +618,7 @@ static bool end_levels(struct sweep_team *team, size_t planes)
     return done && leave_out_outcomes(team);
 }
 
+/* Every process gets to the end of this function, whatever fails, since others wait for what it sends. */
 bool sweep_run(struct sweep_team *team)
 {
     const struct sweep *first = team->members;
