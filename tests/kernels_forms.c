@@ -539,7 +539,8 @@ END_TEST
    shrink. */
 START_TEST(tiles_are_as_high_for_every_row)
 {
-    static const char *const stages[] = {"-f heat", "-f heat -e hold", "-f heat -e mirror"};
+    static const char *const stages[] = {"-f heat", "-f heat -e hold", "-f heat -e mirror",
+                                         "-f heat -e constant", "-f heat -e wrap"};
 
     for (size_t i = 0; i < way_count; i++) {
         if (ways[i].rung == NULL || strcmp(ways[i].name, "fused") != 0)
@@ -628,6 +629,32 @@ START_TEST(volumes_of_several_tiles)
 }
 END_TEST
 
+/* Tiles at both ends of a grid that wraps, and beside a constant: rows that end with a pack and within one,
+   just as long as a walk takes, and with a few columns in the last tile; rows that the last tile has all
+   new, and hardly any; fewer planes than a pass has steps, and chunks of an odd number. */
+START_TEST(tiles_at_the_ends_of_rows)
+{
+    static const size_t extents[][3] = {{124, 48, 5},  {127, 49, 1}, {123, 48, 3}, {61, 55, 2},
+                                        {243, 87, 3},  {129, 88, 9}, {62, 121, 4}, {242, 128, 7},
+                                        {130, 81, 13}, {360, 50, 6}};
+    static const char *const edges[] = {"wrap", "constant:-3"};
+    char options[100];
+
+    for (size_t i = 0; i < LENGTH(extents) * LENGTH(edges); i++) {
+        const size_t *extent = extents[i / LENGTH(edges)];
+        struct trial trial = {
+            .options = options, .grid = grid_make(3, extent[0], extent[1], extent[2]), .rung = "fused"};
+        trial.grid.channels = 1 + (unsigned)(i / 3 % 2);
+        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + i % 3 * 2,
+                 edges[i % LENGTH(edges)]);
+        for (int work = WORK_F32; work <= WORK_F64; work++) {
+            trial.work = (enum work_type)work;
+            trial_check(&trial, true);
+        }
+    }
+}
+END_TEST
+
 /* Pictures wider than a strip, rows of whole packs and not, an odd number of them and as few as a pass has
    levels; as many steps as a pass takes, fewer and more. */
 START_TEST(pictures_of_several_strips)
@@ -691,6 +718,7 @@ TCase *forms_case(void)
     tcase_add_test(tests, small_volumes_stay_on_the_device);
     tcase_add_test(tests, slow_forms_have_turns);
     tcase_add_test(tests, volumes_of_several_tiles);
+    tcase_add_test(tests, tiles_at_the_ends_of_rows);
     tcase_add_test(tests, pictures_of_several_strips);
     tcase_add_test(tests, passes_take_as_many_steps);
     tcase_add_test(tests, tiles_are_as_high_for_every_row);

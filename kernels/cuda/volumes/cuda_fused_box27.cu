@@ -349,7 +349,7 @@ struct box27 {
 
     static bool is_for(const struct op *op)
     {
-        return cuda_is_full_box(op);
+        return cuda_is_full_box(op) && op->edge != EDGE_WRAP;
     }
 
     template <typename T, typename Act> static auto choose(const struct op *op, size_t nx, Act act)

@@ -22,7 +22,9 @@
  * its inner rows, and only then, at the next plane, waits for the others.
  *
  * Outside the grid each level reads what the edge rule has there: in x by a select, above and below where
- * the rows of another warp would be, and at the ends of the planes from another plane that is kept. */
+ * the rows of another warp would be, and at the ends of the planes from another plane that is kept. Where the
+ * grid wraps, all that is level 0's alone: a tile goes on at the other end of the grid, and what no box can
+ * bring, some packs at the ends of rows, comes sample by sample to a place of its own. */
 #include "cuda_tma_walk.cuh"
 
 template <typename Form> struct star1_walk;
@@ -35,13 +37,17 @@ enum star1_rereads { STAR1_NO_ROW, STAR1_INNER_ROWS, STAR1_ALL_ROWS };
    its last whole pack. */
 template <typename Type, int Rows_, int Warps_, int FusedSteps_, enum tma_rule Rule_, int Rest_,
           enum star1_rereads Rereads_>
-struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_, 1> {
-    using base = tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_, 1>;
+struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_, 1, Rule_ == TMA_WRAP> {
+    using base = tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_, 1, Rule_ == TMA_WRAP>;
     using typename base::T;
     static constexpr enum tma_rule Rule = Rule_;
     static constexpr int Rest = Rest_;
     static constexpr enum star1_rereads Rereads = Rereads_;
     static constexpr int Last = (Rest > 0 ? Rest : base::Pack) - 1; /* a row's last column in its pack */
+
+    /* Whether it looks for its rows of the stages when it has awaited them: ptxas then spills nothing in
+       these forms, and does in others. */
+    static constexpr bool AwaitsFirst = base::Wraps || (Rule == TMA_CONSTANT && Rest > 0);
 
     /* For each level but 0, above, between and below the warps: the last row of the one, the first of the
        other. */
@@ -50,12 +56,18 @@ struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_
     static constexpr int ExchangeSamples = LevelSamples * (FusedSteps_ - 1);
     /* A row of the constant. */
     static constexpr int RimSamples = Rule == TMA_CONSTANT ? base::Width : 0;
-    static constexpr size_t SharedBytes =
-        (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
+    /* The seams of all stages, side by side in rows as long as a stage's; and for each thread where a sample
+       of them comes from. */
+    static constexpr int SeamSamples = base::Wraps ? base::Height * base::Pitch : 0;
+    static constexpr size_t SharedBytes = (base::StageBytes + 15) / 16 * 16 +
+                                          (2 * ExchangeSamples + RimSamples + SeamSamples) * sizeof(T) +
+                                          (base::Wraps ? base::Threads * sizeof(int) : 0);
 
+    /* Rows that wrap are so long that no tile has a seam on both sides. */
     static bool takes(size_t nx)
     {
-        return Rest > 0 || nx % base::Pack == 0;
+        return Rest > 0 ||
+               (base::Wraps ? nx >= static_cast<size_t>(base::Width - base::HaloX) : nx % base::Pack == 0);
     }
 
     using walk = star1_walk<star1_form>;
@@ -71,18 +83,84 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, FusedSteps = Form::FusedSteps;
     using planes = pack[FusedSteps][Rows]; /* a plane of each level */
 
-    T *const exchange, *const rim;
+    T *const exchange, *const rim, *const seams;
+    int *const seam_sources;
     T beyond;          /* TMA_CONSTANT */
     planes one, other; /* the two last planes of each level, by turns */
 
     CUDA_INLINE star1_walk(const typename Form::job &job_, T *shared)
         : base(job_, shared), exchange(base::rest(shared)), rim(exchange + 2 * Form::ExchangeSamples),
+          seams(rim + Form::RimSamples), seam_sources(reinterpret_cast<int *>(seams + Form::SeamSamples)),
           beyond(Form::Rule == TMA_CONSTANT ? base::outside() : T(0))
     {
         clear(one);
         clear(other);
         if (Form::Rule == TMA_CONSTANT)
             fill_rim();
+        if constexpr (Form::Wraps)
+            find_seam();
+    }
+
+    /* ---- where rows wrap ---- */
+
+    /* A lane fetches one sample of its warp's seam, in the order slot, row, column. */
+    CUDA_INLINE void find_seam() const
+    {
+        const int slot = lane / (Rows * Pack), r = lane / Pack % Rows, column = lane % Pack;
+        const int seam_x = base::seam_x(placement().x + Form::Margin);
+        const int x = base::wrapped(seam_x + slot * Pack + column, job.from.nx);
+        const int row = base::wrapped(placement().row + warp * Rows + r, job.from.rows);
+
+        seam_sources[threadIdx.x] =
+            base::sides && slot < Form::Slots ? static_cast<int>(row * job.from.pitch) + x : -1;
+    }
+
+    /* The warp's first pack in a slot of a stage. */
+    CUDA_INLINE T *seam(int number, int slot) const
+    {
+        return seams + warp * Rows * Form::Pitch + (number * Form::Slots + slot) * Pack;
+    }
+
+    CUDA_INLINE void fetch_seam(int step, int to_stage) const
+    {
+        const int source = seam_sources[threadIdx.x];
+
+        if (source >= 0 && step < placement().steps)
+            cuda_copy_async<sizeof(T)>(
+                seam(to_stage, lane / (Rows * Pack)) + lane / Pack % Rows * Form::Pitch + lane % Pack,
+                job.from.samples +
+                    (base::wrapped_plane(step) * job.from.channels + placement().channel) *
+                        (job.from.rows * job.from.pitch) +
+                    source);
+        cuda_commit_copies();
+    }
+
+    CUDA_INLINE void start()
+    {
+        base::start();
+        if constexpr (Form::Wraps) {
+#pragma unroll
+            for (int n = 0; n < Form::Ahead; n++)
+                fetch_seam(n, n);
+        }
+    }
+
+    template <enum tma_edges Edges> CUDA_INLINE void await()
+    {
+        base::await();
+        if (!Form::Wraps || Edges == TMA_INSIDE)
+            return;
+        fetch_seam(now + Form::Ahead, stage_after(stage, Form::Ahead));
+        cuda_await_copies<Form::Ahead>();
+        __syncwarp();
+    }
+
+    /* This thread's first pack of a stage. */
+    template <enum tma_edges Edges> CUDA_INLINE const T *own(int number) const
+    {
+        const int slot = static_cast<int>(base::edge_bits_anew() & TMA_SLOT);
+
+        return Form::Wraps && Edges != TMA_INSIDE && slot != 0 ? seam(number, slot - 1) : base::own(number);
     }
 
     /* ---- rows of other warps ---- */
@@ -170,7 +248,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
         wide[0] = __shfl_up_sync(CUDA_ALL_LANES, row[Pack - 1], 1);
         wide[Pack + 1] = __shfl_down_sync(CUDA_ALL_LANES, row[0], 1);
         cuda_copy(reinterpret_cast<pack &>(wide[1]), row);
-        if (Edges == TMA_INSIDE)
+        if (Edges == TMA_INSIDE || Form::Wraps)
             return;
         wide[0] = (seen & TMA_FIRST) != 0 ? ghost(row[0], row[1]) : wide[0];
         wide[Form::Last + 2] = (seen & TMA_LAST << Form::Last) != 0
@@ -369,7 +447,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
 
     CUDA_INLINE bool holds() const
     {
-        return job.hold;
+        return !Form::Wraps && job.hold;
     }
 
     /* ---- a plane ---- */
@@ -377,10 +455,13 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     /* Turn: of the two halves of the exchange, the one that this step writes. */
     template <enum tma_edges Edges, int Turn> CUDA_INLINE void step(planes &older, planes &newer)
     {
-        const T *const arrived = base::own(stage);
-        const T *const before = base::own(stage_after(stage, Form::Stages - 1));
+        if (Form::AwaitsFirst)
+            await<Edges>();
+        const T *const arrived = own<Edges>(stage);
+        const T *const before = own<Edges>(stage_after(stage, Form::Stages - 1));
+        if (!Form::AwaitsFirst)
+            await<Edges>();
 
-        base::await();
         reread(newer, before);
         take_row<Edges, Turn>(0, older, newer, arrived, before);
         publish_first(older, Turn);
@@ -400,13 +481,13 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
 
 /* Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a thread 168
    registers. These hold two planes of each of four levels of four rows, but not what a mirror, rows that end
-   within a pack, or a constant in f64 need as well. If the inner rows are read again, all but the last fit.
-   To read all rows again is slower. */
+   within a pack or wrap, or a constant in f64 need as well. If the inner rows are read again, all fit but a
+   constant in f64 or beside a pack's last column. To read all rows again is slower. */
 template <typename T, enum tma_rule Rule, int Rest> static constexpr enum star1_rereads rereads_of()
 {
-    if (Rule == TMA_CONSTANT)
-        return sizeof(T) == sizeof(double) ? STAR1_ALL_ROWS : STAR1_NO_ROW;
-    return Rule == TMA_MIRROR || Rest > 0 ? STAR1_INNER_ROWS : STAR1_NO_ROW;
+    if (Rule == TMA_CONSTANT && (sizeof(T) == sizeof(double) || Rest == 3))
+        return STAR1_ALL_ROWS;
+    return Rule == TMA_MIRROR || Rule == TMA_WRAP || Rest > 0 ? STAR1_INNER_ROWS : STAR1_NO_ROW;
 }
 
 struct star1 {
@@ -434,15 +515,15 @@ struct star1 {
         return nx % cuda_pack_of<T>::samples == 0 ? act(form_of<T, Rule, 0>()) : act(form_of<T, Rule, 1>());
     }
 
-    /* A constant beside rows that end within a pack has no form: what ptxas 13.0 made of it read shared
-       memory where the source does not. */
     template <typename T, typename Act> static auto choose(const struct op *op, size_t nx, Act act)
     {
         switch (tma_rule_of(op, Radius)) {
         case TMA_MIRROR:
             return choose_rest<T, TMA_MIRROR>(nx, act);
         case TMA_CONSTANT:
-            return act(form_of<T, TMA_CONSTANT, 0>());
+            return choose_rest<T, TMA_CONSTANT>(nx, act);
+        case TMA_WRAP:
+            return act(form_of<T, TMA_WRAP, 0>());
         default:
             return choose_rest<T, TMA_NEAREST>(nx, act);
         }

@@ -26,6 +26,7 @@ enum tma_edge_bits {
     TMA_BOTTOM = 1u << 1, /* its last row is */
     TMA_FIRST = 1u << 2,  /* its first column is the grid's */
     TMA_LAST = 1u << 3,   /* a bit for each column of a pack, from here on: it is the grid's last one */
+    TMA_SLOT = 3u,        /* instead of these under TMA_WRAP: the slot of its packs, counted from 1 */
     TMA_STORED = 1u << 7, /* a bit for each row, from here on: its pack is to be stored */
     TMA_LATER = 16        /* the same bits, so much higher, while no plane is finished */
 };
@@ -34,8 +35,9 @@ enum tma_edge_bits {
 enum tma_edges { TMA_INSIDE, TMA_SIDES, TMA_ENDS };
 
 /* What stands outside the grid: the nearest sample, which is also what `hold` leaves unread; the samples
-   beyond the outermost one, as in a mirror; a constant. At radius 2 `reflect` is a rule of its own. */
-enum tma_rule { TMA_NEAREST, TMA_REFLECT, TMA_MIRROR, TMA_CONSTANT };
+   beyond the outermost one, as in a mirror; a constant; the grid again. At radius 2 `reflect` is a rule of
+   its own. */
+enum tma_rule { TMA_NEAREST, TMA_REFLECT, TMA_MIRROR, TMA_CONSTANT, TMA_WRAP };
 
 static inline enum tma_rule tma_rule_of(const struct op *op, int radius)
 {
@@ -44,6 +46,8 @@ static inline enum tma_rule tma_rule_of(const struct op *op, int radius)
         return TMA_MIRROR;
     case EDGE_CONSTANT:
         return TMA_CONSTANT;
+    case EDGE_WRAP:
+        return TMA_WRAP;
     case EDGE_REFLECT:
         return radius > 1 ? TMA_REFLECT : TMA_NEAREST;
     default:
@@ -56,7 +60,7 @@ static inline enum tma_rule tma_rule_of(const struct op *op, int radius)
 struct tma_placement {
     int first_step, last_step; /* that bring the grid's first and last plane to level 0; else out of range */
     int first_store, steps;    /* those that store planes: from the one to before the other */
-    int first;                 /* the walk's first plane, counted from the field's */
+    int first;                 /* the walk's first plane, counted from the field's; TMA_WRAP: the grid's */
     int x, row, channel;       /* where its boxes begin */
 };
 
@@ -72,6 +76,11 @@ template <typename T, int Taps> struct tma_job {
     int tiles_x, tiles_rows;
 };
 
+/* Under TMA_WRAP, boxes of the two parts of a tile that lies at both ends of the rows. */
+template <typename T, int Taps> struct tma_wrap_job : tma_job<T, Taps> {
+    cuda_box_map last_rows, first_rows;
+};
+
 /* For 10.0 and later ptxas does not fit such walks into the registers. */
 static __host__ __device__ constexpr bool tma_code(int code)
 {
@@ -82,10 +91,11 @@ static __host__ __device__ constexpr bool tma_code(int code)
    at level 0 to the one that stores the plane of that number. ReadersBehind: how many stages before the one
    that a step takes are read, by it or by a slow warp that has arrived but not ended the step before. */
 template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int FusedSteps_, int StoreDelay_,
-          int ReadersBehind>
+          int ReadersBehind, bool Wraps_ = false>
 struct tma_form {
     using T = Type;
-    using job = tma_job<T, Taps_>;
+    static constexpr bool Wraps = Wraps_; /* TMA_WRAP alone */
+    using job = std::conditional_t<Wraps, tma_wrap_job<T, Taps_>, tma_job<T, Taps_>>;
     static constexpr int Taps = Taps_, Radius = Radius_, Rows = Rows_, Warps = Warps_,
                          FusedSteps = FusedSteps_, StoreDelay = StoreDelay_, Halo = Radius * FusedSteps;
     static constexpr int Threads = CUDA_WARP * Warps, Blocks = 1; /* of a multiprocessor */
@@ -106,6 +116,15 @@ struct tma_form {
     static constexpr size_t StageBytes =
         Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement);
 
+    /* Where rows wrap, so many packs of each are no box's: those before the grid's first column, or those
+       from the grid's last column on. */
+    static constexpr int Slots = HaloX / Pack + 1;
+    /* And the tile at both ends of the rows ends with so many of the first ones. */
+    static constexpr int WrappedRows = 2 * Halo;
+
+    static_assert(!Wraps || (Slots * Rows * Pack <= CUDA_WARP && Slots * Stages * Pack <= Pitch &&
+                             WrappedRows % Rows == 0 && (Height - WrappedRows) * Pitch % Unit == 0),
+                  "a lane for each sample of a warp's seam, and boxes that begin with a warp's rows");
     static_assert(Rows >= 2 && Warps >= 2 && FusedSteps >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
     static_assert(UsefulX % Sector == 0, "all tiles begin with a sector, or none does");
@@ -155,7 +174,7 @@ template <typename Form> struct tma_walk {
     int lane, warp;
     T *target;          /* of the first row of the plane that is finished next */
     unsigned edge_bits; /* of enum tma_edge_bits */
-    bool sides;         /* its warp sees an edge of x or of rows */
+    bool sides;         /* its warp sees an edge of x or, unless they wrap, of rows */
 
     int now;         /* the step */
     int stage;       /* of the plane that it takes, and that stage's barrier */
@@ -175,7 +194,10 @@ template <typename Form> struct tma_walk {
 
         own_placement.channel = number.of(job.from.channels);
         const long long begin = job.first + number.rest * job.chunk;
-        find_tile(tile_x, tile_row);
+        if constexpr (Form::Wraps)
+            find_wrapped_tile(tile_x, tile_row);
+        else
+            find_tile(tile_x, tile_row);
         find_ends(begin, cuda_march_end(job, begin));
         if (Form::PlacementInShared) {
             if (threadIdx.x == 0)
@@ -224,6 +246,43 @@ template <typename Form> struct tma_walk {
             row == 0 || row + Form::Rows == rows || origin_x <= 0 || origin_x + Form::Width >= job.from.nx;
     }
 
+    /* The last tile down the rows ends with the grid's first ones. Which those are is the same for all grids:
+       the tile begins where as many of the last rows are left as a tile stores. */
+    CUDA_INLINE void find_wrapped_tile(int tile_x, int tile_row)
+    {
+        const int rows = job.from.rows, nx = job.from.nx;
+        const bool last = tile_row + 1 == job.tiles_rows;
+        const int begin_x = tile_x * Form::UsefulX, begin_row = tile_row * Form::UsefulRows;
+        const int origin_x = begin_x - Form::HaloX;
+        const int origin_row = last ? rows - Form::UsefulRows : min(begin_row, rows - Form::Height);
+        const int x = origin_x + lane * Form::Pack, row = origin_row + warp * Form::Rows;
+        const int stored_row = min(begin_row + Form::Halo, rows - Form::Halo);
+        const int end_row = last ? rows + Form::Halo : min(stored_row + Form::UsefulRows, rows - Form::Halo);
+        const bool stored = x >= begin_x && x < min(begin_x + Form::UsefulX, nx);
+        const int seam = seam_x(origin_x), slot = (x - seam) / Form::Pack;
+
+        own_placement.x = origin_x - Form::Margin;
+        own_placement.row = origin_row;
+        target = job.to.samples + wrapped(row, rows) * job.to.pitch + x;
+        edge_bits = x >= seam && slot < Form::Slots ? static_cast<unsigned>(slot) + 1 : 0;
+#pragma unroll
+        for (int r = 0; r < Form::Rows; r++)
+            note(stored && row + r >= stored_row && row + r < end_row, TMA_STORED << r << TMA_LATER);
+        sides = seam < origin_x + Form::Width;
+    }
+
+    /* Where the packs of a tile begin that do not stand together in the field; or somewhere beyond the tile.
+     */
+    CUDA_INLINE int seam_x(int origin_x) const
+    {
+        return origin_x < 0 ? origin_x : job.from.nx / Form::Pack * Form::Pack;
+    }
+
+    static CUDA_INLINE int wrapped(int index, int extent)
+    {
+        return cuda_near_index(EDGE_WRAP, index, extent);
+    }
+
     CUDA_INLINE void note(bool seen, unsigned what)
     {
         edge_bits |= seen ? what : 0;
@@ -254,13 +313,14 @@ template <typename Form> struct tma_walk {
     {
         const int never = 0x40000000;
         const long long extent = job.from.planes;
-        const long long plane = begin > Form::Halo ? begin - Form::Halo : 0;
+        const long long plane = Form::Wraps || begin > Form::Halo ? begin - Form::Halo : 0;
 
-        own_placement.first_step = plane > 0 ? -never : 0;
-        own_placement.last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
+        own_placement.first_step = Form::Wraps || plane > 0 ? -never : 0;
+        own_placement.last_step =
+            Form::Wraps || extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
         own_placement.first_store = static_cast<int>(begin - plane) + Form::StoreDelay;
         own_placement.steps = static_cast<int>(end - plane) + Form::StoreDelay;
-        own_placement.first = static_cast<int>(plane - job.from.first);
+        own_placement.first = static_cast<int>(Form::Wraps ? plane : plane - job.from.first);
         target += job.to.row(plane - Form::StoreDelay, own_placement.channel, 0) - job.to.samples;
     }
 
@@ -287,10 +347,38 @@ template <typename Form> struct tma_walk {
        hold arrives as zeros. */
     CUDA_INLINE void fetch(int step, int to_stage) const
     {
-        if (warp == 0 && lane == 0 && step < placement().steps)
+        if (warp != 0 || lane != 0 || step >= placement().steps)
+            return;
+        if constexpr (Form::Wraps)
+            fetch_wrapped(step, to_stage);
+        else
             cuda_fetch_box(stages + to_stage * Form::StageSamples, &job.boxes,
                            {placement().x, placement().row, placement().channel, placement().first + step},
                            barriers + to_stage, Form::BoxBytes);
+    }
+
+    /* The plane that a step takes, counted from the field's first, where planes wrap. */
+    CUDA_INLINE int wrapped_plane(int step) const
+    {
+        return wrapped(placement().first + step, static_cast<int>(job.from.planes)) -
+               static_cast<int>(job.from.first);
+    }
+
+    CUDA_INLINE void fetch_wrapped(int step, int to_stage) const
+    {
+        constexpr int LastRows = Form::Height - Form::WrappedRows;
+        constexpr unsigned FirstBytes = Form::BoxBytes / Form::Height * Form::WrappedRows;
+        T *const to = stages + to_stage * Form::StageSamples;
+        const cuda_box_place place = {placement().x, placement().row, placement().channel,
+                                      wrapped_plane(step)};
+
+        if (place.row + Form::Height <= job.from.rows) {
+            cuda_fetch_box(to, &job.boxes, place, barriers + to_stage, Form::BoxBytes);
+            return;
+        }
+        cuda_fetch_box(to, &job.last_rows, place, barriers + to_stage, Form::BoxBytes - FirstBytes);
+        cuda_fetch_box(to + LastRows * Form::Pitch, &job.first_rows, {place.x, 0, place.channel, place.plane},
+                       barriers + to_stage, FirstBytes);
     }
 
     CUDA_INLINE void arrive() const
@@ -348,7 +436,8 @@ template <typename Form> struct tma_walk {
 
     template <enum tma_edges Edges> CUDA_INLINE void store(int r, const pack &value) const
     {
-        cuda_store_past((Edges != TMA_ENDS || stores()) && (edge_bits_anew() & TMA_STORED << r) != 0,
+        cuda_store_past((Edges == TMA_INSIDE || (Edges == TMA_SIDES && !Form::Wraps) || stores()) &&
+                            (edge_bits_anew() & TMA_STORED << r) != 0,
                         target + r * job.to.pitch, value);
     }
 
@@ -408,9 +497,10 @@ template <typename Form, typename Walk> CUDA_INLINE void tma_run(Walk &walk)
         const int until = part == 0 ? entered : part == 1 ? left : steps;
         if (part == 1 && within)
             walk.begin_storing();
-        if (part == 2 || (part == 0 && !within))
+        const bool ends = part == 2 || (part == 0 && !within);
+        if (ends && !Form::Wraps)
             tma_advance<TMA_ENDS>(walk, until);
-        else if (walk.sides)
+        else if (walk.sides || (ends && Form::Wraps))
             tma_advance<TMA_SIDES>(walk, until);
         else
             tma_advance<TMA_INSIDE>(walk, until);
@@ -438,11 +528,12 @@ static inline bool tma_serves(const struct cuda_limits *limits, const struct sha
 }
 
 /* Whether walks know what stands outside a grid: a mirror and a reflection need as many samples as the taps
-   reach, and no grid of such a walk goes on at its other end. */
+   reach. */
 static inline bool tma_has_edges(const struct op *op, size_t radius, const struct shape *shape)
 {
-    return op->edge != EDGE_WRAP && (tma_rule_of(op, static_cast<int>(radius)) == TMA_NEAREST ||
-                                     (shape->nx > radius && shape->planes > radius));
+    const enum tma_rule rule = tma_rule_of(op, static_cast<int>(radius));
+
+    return rule == TMA_NEAREST || rule == TMA_WRAP || (shape->nx > radius && shape->planes > radius);
 }
 
 template <typename Form> static inline cudaError_t tma_launch(const struct cuda_job *from)
@@ -456,10 +547,16 @@ template <typename Form> static inline cudaError_t tma_launch(const struct cuda_
     cuda_copy_weights(op, job.weights);
     const struct cuda_boxed_field field =
         cuda_boxed(*static_cast<const cuda_view<typename Form::T> *>(from->from));
-    const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
+    cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
+    if constexpr (Form::Wraps) {
+        if (status == cudaSuccess)
+            status = cuda_map_boxes(&job.last_rows, &field, Form::Pitch, Form::Height - Form::WrappedRows, 1);
+        if (status == cudaSuccess)
+            status = cuda_map_boxes(&job.first_rows, &field, Form::Pitch, Form::WrappedRows, 1);
+    }
     if (status != cudaSuccess)
         return status;
-    return cuda_march_launch<Form>(from, &job, tma_kernel<Form>, false, from->form->resident_blocks);
+    return cuda_march_launch<Form>(from, &job, tma_kernel<Form>, Form::Wraps, from->form->resident_blocks);
 }
 
 /* A walk as rung `fused` finds it. Walk has Steps, Radius, the share of its peak that a device Reached in it
@@ -482,7 +579,7 @@ template <typename Walk> struct tma_fused {
     {
         choose(asked->op, asked->shape->nx, [=](auto chosen) {
             using chosen_form = decltype(chosen);
-            cuda_march_describe<chosen_form>(asked, form, tma_kernel<chosen_form>, false);
+            cuda_march_describe<chosen_form>(asked, form, tma_kernel<chosen_form>, chosen_form::Wraps);
         });
         form->reached = Walk::Reached;
     }
