@@ -232,7 +232,7 @@ struct device_request {
                    with */
 };
 
-/* What a user or wisdom asks of a rung; 0 or NULL leaves the choice to the backend. */
+/* The wishes of a user or of wisdom; 0 or NULL leaves the choice to the backend. */
 struct rung_wish {
     const char *rung;
     const char *reason; /* for this rung, as --explain prints it; NULL: it was asked for */

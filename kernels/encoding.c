@@ -61,7 +61,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
     }
 }
 
-/* Where all is alike, all becomes the least. */
+/* If low is high, every value becomes the least. */
 struct stretch encoding_stretch(const struct encoding *encoding)
 {
     bool integer = sample_is_integer(encoding->type);

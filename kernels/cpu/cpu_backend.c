@@ -24,9 +24,10 @@
 struct cpu_staging {
     struct staging staging;
     void *own;      /* memory; NULL: the caller's */
-    double seconds; /* of copies that nobody has been told about */
+    double seconds; /* of copies, not yet reported */
 };
 
+/* The gap behind a plane, in bytes. */
 static size_t gap_behind(size_t plane_bytes, size_t rows)
 {
     if (plane_bytes % CACHE_PERIOD != 0 || plane_bytes < LEAST_APART)

@@ -1,12 +1,15 @@
 /* Chains of constant weights on rows of planes: of any taps, and faster, of all nearest neighbours, as star
  * and as box. The engines of cpu_direct.inl and cpu_tiles.inl call them.
  *
- * Known as: register tiling (unroll and jam), with vectors for tiles; shifted loads from registers (palignr).
- * Idea: sums stay in registers from the first tap to the last, and a sample that one sum has read is still in
- * a register when the next sum needs it. Adds: the star takes two planes at once, and two rows of each; the
- * box takes four rows, and of each as many vectors as registers allow. Costs: registers; rows at the end of a
- * tile that are fewer are taken one by one. Traffic per sample: that of the caller. Wins when: star and box,
- * if all nearest neighbours along the axes, or all 27, have taps.
+ * Known as: register tiling (unroll and jam), with vectors for tiles; shifted loads from registers
+ *   (palignr).
+ * Idea: sums stay in registers from the first tap to the last, and a sample that one sum has read is still
+ *   in a register when the next sum needs it.
+ * Adds: the star takes two planes at once, and two rows of each; the box takes four rows, and of each as
+ *   many vectors as registers allow.
+ * Costs: registers; rows at the end of a tile that are fewer are taken one by one.
+ * Traffic per sample: that of the caller.
+ * Wins when: star and box, if all nearest neighbours along the axes, or all 27, have taps.
  *
  * Every loop gives write-behind a turn after each row. */
 

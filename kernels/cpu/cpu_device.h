@@ -17,7 +17,7 @@ struct device {
     int threads;
     bool asked;               /* a user asked for just so many threads */
     double span;              /* when it began, in seconds of the clock */
-    struct outcomes outcomes; /* of all uploads and downloads since they were last told */
+    struct outcomes outcomes; /* of all uploads and downloads since they were last reported */
     struct extremes extremes; /* likewise of what was measured */
 };
 

@@ -1,12 +1,12 @@
 /* Rung `blocked` where the operation is a short chain of taps.
  *
  * Known as: direct stencil with streaming (non-temporal) stores and software prefetch.
- * Idea: rows are read where they stand in the field, and summed line of memory by line, each of which leaves
- *   past the caches.
- * Adds: rows that follow one another plane by plane, few enough for the second-level cache to hold them
- *   until the next plane reads them; the plane after that is fetched ahead.
- * Costs: samples whose taps leave their row are gathered one by one; rows that are short or have no others
- *   on either side go through scratch.
+ * Idea: rows are read in place in the field, and summed line of memory by line of memory, each of which is
+ *   stored past the caches.
+ * Adds: a thread goes plane by plane through few enough rows for the second-level cache to hold them until
+ *   the next plane reads them; the plane after that is prefetched.
+ * Costs: samples whose taps leave their row are gathered one by one; rows that are short, or at the field's
+ *   ends, go through scratch.
  * Traffic per sample: 2 words through memory.
  * Wins when: there is one step to take, so that no sample would be read a second time from a tile. */
 
@@ -260,7 +260,8 @@ static void sum_lines(const struct direct *direct, struct span x, const real *ol
     }
 }
 
-/* Whether vectors may read beside the rows of all taps, which are other rows of the field. */
+/* Whether vectors may read beyond either end of all rows that taps read: there are other rows of the field
+ * there. */
 static bool have_neighbours(const struct direct *direct)
 {
     for (size_t k = 0; k < direct->op->tap_count; k++) {

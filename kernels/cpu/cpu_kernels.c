@@ -39,8 +39,8 @@ static void run_sweep(struct cpu_sweep *sweep)
     keep_channels(sweep);
 }
 
-/* Chains that do not wait for one another, as many as any instruction set's registers hold beside the
-   factors: enough for two units that take up to six cycles. */
+/* Independent chains: as many as any instruction set has registers for, besides the factors, and enough for
+   two units with a latency of six cycles. */
 #define MULTIPLY_CHAINS 12
 
 /* Some microseconds, where the instruction set has a fused multiply-add. */

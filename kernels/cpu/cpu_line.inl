@@ -1,12 +1,12 @@
 /* Rung `blocked` where all taps lie along one axis, as those of a pass do.
  *
  * Known as: separable convolution; register blocking along the axis.
- * Idea: rows are read where they stand. Across the rows or the planes a few sums that follow one another
- *   along the axis are open at once, and a sample, once loaded, goes into all of them: raster order is the
- *   order in which it comes to each. Along a row, what the edge rule puts at its ends stands beside its
- *   samples in scratch.
+ * Idea: rows are read in place. Across rows or planes, the sums of a few rows that follow one another along
+ *   the axis are open at once, and a sample, once loaded, goes into all of them, each time as the next tap
+ *   in raster order. Along a row, samples and those that the edge rule puts at its ends are copied to
+ *   scratch, where each tap reads at a fixed distance.
  * Adds: nothing but that scratch.
- * Costs: a group of sums reads again what the one before it has read.
+ * Costs: a group of sums reads again most rows that the one before it has read.
  * Traffic per sample: 2 words through memory.
  * Wins when: the chain is long and there is one step to take. */
 

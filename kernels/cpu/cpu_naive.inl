@@ -16,8 +16,8 @@ struct site {
     size_t begin, count;
 };
 
-/* The values that a tap reads along a block. Inside the grid they stand in the field already; what an edge
-   rule supplies is gathered into scratch. */
+/* The values that a tap reads along a block. Inside the grid they are read in place; values that an edge
+   rule supplies are gathered into scratch. */
 static const real *tap_values(const struct op *op, const struct field *from, const struct op_tap *tap,
                               const struct site *site, real *scratch)
 {

@@ -1,18 +1,18 @@
 /* Rung `fused` for pictures whose taps are the nearest neighbours: a star or a whole box.
  *
  * Known as: temporal blocking (time skewing) by rows, overlapped tiling along x.
- * Idea: a column of the picture streams through a thread's own cache. Rows that come in, some at once, take
- *   the first level on by as many, these the next level, and so the last level leaves after `steps` steps. A
- *   level lags a row behind the one below: of its rows it reads those that were computed a moment ago, and
- *   the two before.
- * Adds: two rows a level; rows that nobody reads any more are the first to be written anew, while they are
- *   still near.
+ * Idea: a column of the picture streams through a thread's own cache. A few rows come in at once; with them
+ *   the first level computes as many, with these the next level, and so on, and the last level's rows
+ *   leave, all before the next rows come in. A level lags a row behind the one below, of which it reads the
+ *   rows that were computed a moment ago, and the two before.
+ * Adds: two rows for each level. Free slots are a stack: the row that was freed last, which is still in the
+ *   first-level cache, is overwritten first.
  * Costs: the halo of a column is read and computed again by its neighbours.
  * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo.
- * Wins when: a plane has one row, or rows that do not read each other; `blocked` reads short chains where
- *   they stand.
+ * Wins when: a plane has one row, or rows that do not read each other; for a single step, `blocked` reads
+ *   short chains in place.
  *
- * Planes are rows here: of one channel, and at one place of the planes if they have several. */
+ * Rows here are planes of one row; if planes have several rows, each of these is a picture of its own. */
 
 struct picture {
     const struct op *op;
@@ -281,7 +281,7 @@ static void let_lines_leave(struct picture *picture, struct span rows)
 
 /* ---- levels ---- */
 
-/* Rows of a level, in whole vectors: what these hold beside the level's columns is read by nobody. */
+/* Compute rows of a level, in whole vectors: nobody reads what they write around the level's columns. */
 static void advance_lines(struct picture *picture, unsigned level, struct span rows)
 {
     const struct cpu_tiling *tiling = picture->tiling;

@@ -18,8 +18,8 @@
  * time, its slot is free for the next plane that is computed: 2 × steps planes wait to be read again, and two
  * each come in, are computed and leave. Two planes of a star need no free slots. They take those of the two
  * planes below that they are the last to read: planes 7 and 8 of level 1 those of planes 6 and 7 of level 0.
- * Rows are computed from the last to the first, and plane 8 stands one row farther on than plane 7 of level 0
- * did, since it is computed from that plane itself. A slot has one row to spare for each level, and `shift`
+ * Rows are computed from the last to the first, and plane 8 is one row farther on than plane 7 of level 0
+ * was, since it is computed from that plane itself. A slot has one row to spare for each level, and `shift`
  * counts the rows. Where rows of the field are whole lines, and no edge rule keeps samples as they are, pairs
  * of the last level need no slots: they are written to the field as they are computed.
  *
@@ -548,7 +548,7 @@ static bool is_star_pair(const struct cpu_tile *tile, unsigned level, int64_t pl
     return tile->goes_in_pairs && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
-/* Whether a pair may stand where the two planes below did that nobody reads after it. */
+/* Whether a pair may overwrite the two planes below that it is the last to read. */
 static bool replaces(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
@@ -556,7 +556,7 @@ static bool replaces(const struct cpu_tile *tile, unsigned level, int64_t plane)
     return !edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE) && plane - 1 >= below.first;
 }
 
-/* Where a pair is written: over the planes below, or into free slots. */
+/* Find slots for a pair: those of the planes below, or free ones. */
 static void place_pair(struct cpu_tile *tile, unsigned level, int64_t plane, real **lower, real **upper)
 {
     struct cpu_slot first, second;

@@ -132,7 +132,7 @@ static bool is_whole_box(const struct op *op)
 
 /* ---- slots ---- */
 
-/* Rows are read where they stand. */
+/* Rows are read in place. */
 static void count_no_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     (void)op;

@@ -77,8 +77,8 @@ struct cpu_layout {
 };
 
 /* A tile is a column of the field, tile_x samples wide; blocks of tile_rows of its rows stream through a
-   thread's cache one after the other. A plane of a block, with what surrounds it, stands in a slot; a
-   thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
+   thread's cache one after the other. A plane of a block and its margins have a slot; a thread's
+   slots are in its arena, and so are the rows that a block leaves to the next one. */
 struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;

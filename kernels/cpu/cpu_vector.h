@@ -38,7 +38,8 @@
 #define OF_ISA(name)  CPU_JOIN(name, CPU_ISA)
 #define FN(name)      CPU_JOIN(OF_ISA(name), CPU_WORK)
 
-/* A counter is as wide as a value, so that a vector of comparisons is added to one of counts as it stands. */
+/* A counter is as wide as a value, so that a vector of comparisons is added to one of counts without a
+ * conversion. */
 typedef float real_f32;
 typedef double real_f64;
 typedef uint32_t counter_f32;

@@ -2,10 +2,11 @@
  * samples computed once.
  *
  * Known as: flux sharing (each face of a finite volume once); register tiling, 2.5D blocking in registers.
- * Idea: what costs is the conductivity of a face, c·g(q²), and it is the same from both sides: the difference
- *   changes its sign alone.
- * Adds: a thread keeps the faces ahead of its samples for those behind; samples go from memory to registers;
- *   one test of all that a thread computes of a plane stands in for one in each division.
+ * Idea: the conductivity of a face, c·g(q²), is most of the work, and it is the same from both sides: only
+ *   the difference changes its sign.
+ * Adds: a thread keeps the conductivities of the faces ahead of its samples for the samples behind them;
+ *   samples go from memory to registers; one test for all samples of a plane replaces the test in each
+ *   division.
  * Costs: registers; faces at the sides of a thread's rows are computed twice, and rows beside them are read
  *   again, from the first-level cache.
  * Traffic per sample: 2 words through memory.

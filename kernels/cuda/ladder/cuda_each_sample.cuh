@@ -1,6 +1,6 @@
-/* What `naive` and the pointwise ops share: a thread computes one sample. Blocks are counted by the three
- * axes of the launch, so that a thread finds its sample without a division, and a grid that is too large for
- * one launch is cut into several. */
+/* The common part of `naive` and the pointwise ops: a thread computes one sample. Blocks are counted by the
+ * three axes of the launch, so that a thread finds its sample without a division, and a grid that is too
+ * large for one launch is cut into several. */
 #ifndef CUDA_EACH_SAMPLE_CUH
 #define CUDA_EACH_SAMPLE_CUH
 

@@ -1,4 +1,4 @@
-/* The door to CUDA: what kernels and their host code may use of it, so that tests can stand in for a GPU.
+/* All of CUDA that kernels and their host code may use, in one place, so that tests can emulate a GPU.
  *
  * With nvcc these are CUDA itself. With CUDA_EMULATION the same sources compile as C++ for the host, where
  * tests run blocks of fibers: every launch, every piece of shared memory and every asynchronous copy passes
@@ -300,7 +300,7 @@ static inline cudaError_t cuda_map_boxes(cuda_box_map *, const struct cuda_boxed
 
 #endif
 
-/* Where a box begins. */
+/* The first sample of a box. */
 struct cuda_box_place {
     int x, row, channel, plane; /* counted from the field's first plane */
 };

@@ -22,7 +22,7 @@ struct cuda_limits {
     double operations_per_second[2]; /* of all its lanes, by enum work_type; a multiply-add is two */
 };
 
-/* What the user forces; 0 or NULL leaves the choice to the rung. */
+/* The wishes of a user; 0 or NULL leaves the choice to the rung. */
 struct cuda_wish {
     const char *rung;
     int tile_x, tile_y;

@@ -15,7 +15,7 @@
  *
  * - the cascade, down the column: plane p of a level gives the tap at z + 1 to plane p − 1 of the next level,
  *   which is below it in the table and lacks only that tap. It needs no neighbours, so all levels take it
- * without a barrier: one multiply-add a sample and level.
+ *   without a barrier: one multiply-add a sample and level.
  * - the exchange: x neighbours come by warp shuffles, y neighbours from the thread's own registers but for
  *   the first and last row, which go through shared memory. One barrier a step serves all levels.
  * - the fold, to the right and down: plane p of a level gives plane p of the next one, which arrives a step

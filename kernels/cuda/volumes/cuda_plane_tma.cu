@@ -2,12 +2,13 @@
  *
  * Known as: TMA multistage pipeline with mbarriers; 2.5D blocking with short walks.
  * Idea: one step of a small stencil, by blocks that take few planes each.
- * Adds: planes come as TMA boxes whose copies one thread starts, and stay in a ring of shared memory until no
- * tap reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits only
- * when the next plane is due. Costs: all taps are read from shared memory; a walk reads as many planes of its
- * neighbours as taps reach. Traffic per sample: 2 words through memory; planes that two walks read come from
- * L2. Wins when: it applies. Since starting costs little, a block may walk a few planes only: blocks that run
- * at the same time then read near one another, and find in L2 what they share.
+ * Adds: planes come as TMA boxes whose copies one thread starts, and stay in a ring of shared memory until
+ *   no tap reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits
+ *   only when the next plane is due.
+ * Costs: all taps are read from shared memory; a walk reads as many planes of its neighbours as taps reach.
+ * Traffic per sample: 2 words through memory; planes that two walks read come from L2.
+ * Wins when: it applies. Since starting costs little, a block may walk a few planes only: blocks that run
+ *   at the same time then read near one another, and find in L2 what they share.
  *
  * A warp has 32 lanes × one pack of 16 bytes in Rows rows; a block has Across × Down warps. The ring has the
  * planes that the taps reach, and Ahead more that are under way. A step waits until its newest plane has come

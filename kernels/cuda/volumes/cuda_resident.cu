@@ -144,7 +144,7 @@ template <typename Form> struct resident_walk {
     {
         return row < rows.end;
     }
-    /* Of the grid's planes, whose ends are its edges. */
+    /* Whether a plane is the grid's first or last one. */
     CUDA_INLINE bool is_first(int plane) const
     {
         return job.begin + plane == 0;
@@ -618,7 +618,7 @@ static bool serves(const struct cuda_question *asked)
 static struct resident_grid grid_of(const struct cuda_question *asked)
 {
     const struct shape *shape = asked->shape;
-    /* What is beyond fits nowhere. */
+    /* Larger extents fit nowhere, and must not overflow. */
     const auto limited = [](size_t extent) { return static_cast<int>(std::min(extent, (size_t)1 << 24)); };
 
     return {packs_of(static_cast<size_t>(limited(shape->nx)), asked->op->work), limited(shape->rows),
