@@ -145,6 +145,7 @@ void canvas_box(const struct canvas *canvas, size_t x, size_t y, size_t width, s
     }
 }
 
+/* Draw a letter by the bits of its rows; each bit is a square of pixels. */
 static void draw_letter(const struct canvas *canvas, size_t x, size_t y, char letter, struct colour colour)
 {
     unsigned char code = (unsigned char)letter;

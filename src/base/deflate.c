@@ -185,8 +185,9 @@ struct engine {
 #define QUICK(level) ZLIB(level)
 #endif
 
-/* What filters leave of a photograph is noise, in which matches cost more than they save: coding runs alone
-   is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in full. */
+/* Filtered rows of a photograph are mostly noise, in which matches cost more than they save: coding runs
+   alone is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in
+   full. */
 enum tactic { STORE, CODE_RUNS, TRY_SAMPLE, TRY_BOTH };
 
 static const struct effort {
@@ -205,7 +206,7 @@ static const struct engine sampler = QUICK(1);
 
 enum { SAMPLE_BYTES = 32 << 10 };
 
-/* Matches cost so much time that they have to save one part in so many. */
+/* Matches take so much longer that they have to save one part in WORTHWHILE. */
 #define WORTHWHILE 32
 
 /* Whether a sample from the middle of the strip becomes much smaller by matches than by runs. */
@@ -250,6 +251,7 @@ size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip
     return run(deflater, matches ? MATCHES : RUNS, strip, deflated);
 }
 
+/* Get what the level needs: the engines' tables, and room for the outcome that is not taken. */
 static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *fault)
 {
     enum tactic tactic = efforts[deflater->level].tactic;

@@ -43,7 +43,7 @@ bool fault_set_for(struct fault *fault, enum status status, const char *subject,
     return fault_prefix(fault, subject);
 }
 
-/* Of a subject that leaves no room for a reason, what fits. */
+/* A subject that leaves no room for a reason is cut off. */
 bool fault_prefix(struct fault *fault, const char *subject)
 {
     char reason[sizeof fault->text];

@@ -25,7 +25,7 @@ bool file_in_is_standard(const struct file_in *file);
 /* The bytes of a regular file from here to its end; false for pipes and the like. */
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 
-/* What tells whether a regular file has changed: its size, and the time of its last change in nanoseconds.
+/* Signs by which a change of a regular file shows: its size, and the time of its last change in nanoseconds.
    Both are 0 for pipes and the like, and where the system does not know. */
 struct file_in_state {
     uint64_t bytes, changed;

@@ -214,6 +214,7 @@ static int open_shared(const char *path)
     return descriptor >= 0 || errno != EACCES ? descriptor : open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Open the temporary that another process has made, and list it for removal if a signal ends this one. */
 static bool open_joined(struct file_out *file, struct fault *fault)
 {
     struct stat info;
@@ -335,7 +336,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
 
     if (descriptor < 0)
         return true;
-    /* What is buffered goes first; a file that somebody cut short is no output. */
+    /* Buffered bytes go first; a file that somebody cut short is no output. */
     if (!file_out_flush(file, fault) || !has_its_length(file, fault))
         return false;
     if (file->synced && !fd_sync(descriptor))

@@ -143,6 +143,7 @@ static bool name_all(const struct file_set *set, struct fault *fault)
     return done;
 }
 
+/* Take all names; then sync folders, and remove what was replaced even if that fails. */
 static bool commit(const struct file_set *set, struct fault *fault)
 {
     bool done;

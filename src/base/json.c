@@ -30,6 +30,7 @@ static size_t utf8_length(const char *text)
     return length;
 }
 
+/* Write a text in quotation marks, with what JSON does not allow in one escaped. */
 static void quote(FILE *stream, const char *text)
 {
     fputc('"', stream);

@@ -140,7 +140,7 @@ bool memory_limits_addresses(void)
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* What the limit on addresses leaves. */
+/* Bytes that the limit on addresses leaves. */
 static uint64_t addresses_left(void)
 {
     uint64_t taken = number_in("/proc/self/statm", "") * (uint64_t)sysconf(_SC_PAGESIZE);

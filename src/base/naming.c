@@ -76,6 +76,7 @@ bool naming_take(struct naming *naming, bool keep)
     return aside != NULL ? take_linked(naming, aside) : rename_plainly(naming, NAMING_LOST);
 }
 
+/* Undo what naming_take did, as far as the old file is still there. */
 static bool give_back(const struct naming *naming)
 {
     switch (naming->old) {

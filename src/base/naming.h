@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* What became of the file that had the name before: there was none; it has the temporary's name; it has
-   another name, by a link; it is gone; or it has the temporary's name and must stay there, since it could not
-   be given back. */
+/* The fate of the file that had the name before: there was none; it has the temporary's name; it has another
+   name, by a link; it is gone; or it has the temporary's name and must stay there, since it could not be
+   given back. */
 enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST, NAMING_STRANDED };
 
 struct naming {

@@ -32,7 +32,7 @@ size_t path_folder_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-/* What a symlink names, seen from the folder that the link is in; NULL with errno for anything else. */
+/* The target of a symlink, seen from the folder that the link is in; NULL with errno for anything else. */
 static char *link_target(const char *path)
 {
     char link[PATH_MAX];

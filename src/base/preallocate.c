@@ -23,6 +23,7 @@ struct preallocation {
     struct preallocate_file files[];
 };
 
+/* The thread: piece by piece, until all is allocated, one piece fails, or nobody wants more. */
 static void *allocate_all(void *data)
 {
     struct preallocation *preallocation = data;

@@ -46,7 +46,7 @@ static size_t count_columns(void)
     return COLUMNS_ASSUMED;
 }
 
-/* Room for the bar beside so many columns of words; 0 if that is too little. */
+/* Columns left for the bar, of `most`, when `words` are taken; 0 if that is too little. */
 static size_t bar_width(size_t most, size_t words)
 {
     size_t room = most > words + BAR_FRAME ? most - words - BAR_FRAME : 0;
@@ -64,7 +64,8 @@ static void write_left(double seconds, char *text, size_t size)
         snprintf(text, size, "  %s left", number_format_seconds(seconds, time, sizeof time));
 }
 
-/* A line of at most so many columns: where they are few the rate goes first, then the time, then the bar. */
+/* Compose a line of at most `most` columns. Where they are few the rate goes first, then the time, then the
+   bar. */
 static void compose(const struct progress *progress, double now, char *line, size_t most)
 {
     double share = progress->done < progress->total ? progress->done / progress->total : 1.0;

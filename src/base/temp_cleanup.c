@@ -136,7 +136,7 @@ void temp_cleanup_open(void)
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
-        /* What the parent chose to ignore (nohup) stays ignored. */
+        /* Signals that the parent chose to ignore (nohup) stay ignored. */
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }

@@ -43,7 +43,7 @@ bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void 
 }
 
 #ifdef CPU_COUNT
-/* Those that the process may run on; 0 where the machine has more than the set holds. */
+/* The processors that the process may run on; 0 if the machine has more than the set holds. */
 static long allowed_processors(void)
 {
     cpu_set_t set;
@@ -66,8 +66,8 @@ size_t thread_processors(void)
     return count > 0 ? (size_t)count : 1;
 }
 
-/* What the environment says for OpenMP programs, of which this is none, is meant for all: the first of a
-   list, as nproc reads it. 0 where it says nothing. */
+/* OpenMP's variable in the environment is meant for all programs that compute with threads, though this one
+   does not use OpenMP: the first number of its list, as nproc reads it. 0: there is none. */
 static size_t count_of_environment(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -146,7 +146,7 @@ static bool wait_for_call(const struct member *member, uint64_t *seen)
     return !pool->ends;
 }
 
-/* What a thread of a pool does all its life. */
+/* The life of a thread of a pool. */
 static void *serve(void *argument)
 {
     const struct member *member = argument;

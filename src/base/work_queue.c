@@ -81,6 +81,7 @@ static bool is_over(const struct work_queue *queue, unsigned phase)
     return queue->finished && queue->taken[phase] == queue->sent;
 }
 
+/* Take the next slot of a phase if it is ready; else say whether one will come. */
 static enum work_queue_outcome take(struct work_queue *queue, unsigned phase, size_t *slot)
 {
     if (queue->stopped)

@@ -1,5 +1,5 @@
-/* What a command prints of itself: its help, its lists of filters, rungs, formats and devices, and scripts by
-   which shells complete its options. All of it follows from the tables of the program. */
+/* The texts that a command prints about itself: its help, its lists of filters, rungs, formats and devices,
+   and scripts by which shells complete its options. All of it follows from the tables of the program. */
 #include "about.h"
 
 #include "base/json.h"
@@ -52,6 +52,7 @@ static const char *help_of(const struct option_row *row, char *text, size_t size
     return text;
 }
 
+/* A line of --help: the option as it is typed, and what it does. */
 static void print_row(FILE *stream, const struct option_row *row)
 {
     char form[64], text[512];
@@ -70,6 +71,7 @@ static void print_row(FILE *stream, const struct option_row *row)
 
 #define HELP_COLUMNS 80
 
+/* The exit statuses, in lines that fit the terminal. */
 static void print_statuses(FILE *stream)
 {
     static const char *const statuses[] = {
@@ -210,6 +212,7 @@ static void list_formats(struct lists *lists)
     end_list(lists);
 }
 
+/* The devices of each backend, as each describes itself. */
 static void list_devices(struct lists *lists)
 {
     begin_list(lists, "devices");
@@ -324,7 +327,7 @@ static bool is_file(const struct option_row *row)
     return strcmp(row->argument, "FILE") == 0;
 }
 
-/* What completes the value of an option. */
+/* List the words that complete the value of an option. */
 static void complete(const struct option_row *row, char *text, size_t size)
 {
     if (is_filter(row))
@@ -360,6 +363,7 @@ static void print_bash_case(FILE *stream, const struct option_row *row)
     fprintf(stream, ") kind='word' words='%s' before_files='%s' ;;\n", words, before_files);
 }
 
+/* All options as words, with "=" behind those that take a value. */
 static void print_bash_options(FILE *stream, enum program program)
 {
     const char *blank = "";
@@ -446,6 +450,7 @@ static void print_plain(FILE *stream, const char *text)
     }
 }
 
+/* A value in zsh's specification: its name, and what completes it: files, words, or nothing. */
 static void print_zsh_value(FILE *stream, const struct option_row *row)
 {
     char words[512];
@@ -465,6 +470,7 @@ static void print_zsh_value(FILE *stream, const struct option_row *row)
     }
 }
 
+/* An option in zsh's specification: its names, its help, and its value. */
 static void print_zsh_option(FILE *stream, const struct option_row *row)
 {
     const char *assigns = row->argument == NULL ? "" : "=", *takes = row->argument == NULL ? "" : "+";

@@ -1,4 +1,4 @@
-/* What a command prints of itself. */
+/* The texts that a command prints about itself. */
 #ifndef ABOUT_H
 #define ABOUT_H
 

@@ -230,6 +230,7 @@ static void end_entry(struct batch *batch, struct entry *entry)
     pthread_mutex_unlock(&batch->mutex);
 }
 
+/* The work of each thread of the batch, with the entries that it takes. */
 static void run_entries(void *data, size_t first, size_t count, unsigned member)
 {
     struct batch *batch = data;
@@ -257,6 +258,7 @@ static enum status refuse_all(const struct options *options, const struct output
     return diag_error(fault);
 }
 
+/* Run all entries side by side, each with its share of the memory. */
 static enum status run_together(const struct options *options, const struct outputs *outputs,
                                 struct report_file *report)
 {

@@ -29,7 +29,7 @@
 /* If all ranks are sent a signal, MPICH's launcher kills the rest by SIGKILL as soon as one has ended. */
 #define LINGERING_MS 300
 
-/* What was printed must have arrived: a full disk behind standard output makes the command fail. */
+/* Make sure that standard output has arrived: a full disk behind it makes the command fail. */
 static enum status close_stdout(void)
 {
     struct fault fault;
@@ -95,6 +95,7 @@ static bool bench_and_plot(const struct options *options, struct bench_request *
     return done;
 }
 
+/* --bench and --tune: measure the stages on one input, or on extents. */
 static bool bench(const struct options *options, struct fault *fault)
 {
     struct bench_request request = {
@@ -164,8 +165,8 @@ static bool is_installed_name(const char *name, enum program program)
            (name[length] == '\0' || strcmp(name + length, "-mpi") == 0);
 }
 
-/* What --program asks for, or else the name that the binary was called by: a name that it is installed under,
-   or any with imgheat or voxfilt in it. */
+/* Find the program that --program asks for, or else that of the name by which the binary was called: a name
+   that it is installed under, or any with imgheat or voxfilt in it. */
 static bool find_program(int argc, char **argv, enum program *program, struct fault *fault)
 {
     static const enum program programs[] = {PROGRAM_IMGHEAT, PROGRAM_VOXFILT};

@@ -81,7 +81,8 @@ static bool refuse_letter(const struct words *words, char letter, struct fault *
     return fault_raise(fault, STATUS_USAGE, "%s: no such option (--help lists them)", given);
 }
 
-/* The names that begin with so many letters of a word, as "--out-type, --output"; how many there are. */
+/* List the names that begin with the first `length` letters of a word, as "--out-type, --output". Returns
+   their number. */
 static size_t list_beginnings(const struct words *words, const char *word, size_t length, char *text,
                               size_t size)
 {
@@ -216,6 +217,7 @@ static bool store_number(struct parsing *parsing, const char *value, void *place
     return true;
 }
 
+/* Store the index of a word, or the format that it names. */
 static bool store_word(struct parsing *parsing, const char *value, void *place)
 {
     const struct option_row *row = parsing->row;
@@ -320,6 +322,7 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
     return true;
 }
 
+/* Let getopt cut the line into options; what is left are operands. */
 static bool take_words(struct parsing *parsing, int argc, char **argv)
 {
     struct words words;

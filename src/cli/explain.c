@@ -68,6 +68,7 @@ static void print_until(FILE *stream, const struct stage *stage)
         fprintf(stream, "one step in %llu, and the last", (unsigned long long)stage->checks.every);
 }
 
+/* A stage: its filter and steps, its edge, and what heat or --until adds. */
 static void print_stage(FILE *stream, const struct stage *stage, size_t index)
 {
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
@@ -160,7 +161,7 @@ static const char *observers_name(const struct pipeline *pipeline)
     return preview ? "statistics and the preview" : "statistics";
 }
 
-/* What the planned memory is for. */
+/* The planned memory, and what it is for. */
 static void print_memory(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -272,7 +273,7 @@ static void print_candidate(FILE *stream, const struct plan *plan, const struct 
     };
     char text[32];
 
-    /* What kind of run it is, then the memory that it needs, then its fate. */
+    /* The kind of run, then the memory that it needs, then its fate. */
     fprintf(stream, "          %s",
             candidate->unrolled         ? "one pass around the grid"
             : candidate->spooled        ? "passes over spool files"
@@ -330,6 +331,7 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
                                     all, sizeof all));
 }
 
+/* The range that --out-range maps, and what it becomes. */
 static void print_range(FILE *stream, const struct job *job)
 {
     const struct stretch ends = encoding_stretch(&job->encode);
@@ -428,7 +430,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
         fprintf(stream, " %g", job->in.grid.spacing[axis]);
     fprintf(stream, "\n");
-    /* What comes out of that, who computes it, and on what device. */
+    /* The output, who computes it, and on what device. */
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
     print_range(stream, job);
@@ -458,7 +460,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
         print_passes(stream, plan);
         print_tees(stream, pipeline);
     }
-    /* What it costs. */
+    /* The costs. */
     phrase_sums(stream, plan);
     print_memory(stream, pipeline);
     print_candidates(stream, plan);

@@ -19,7 +19,7 @@ enum {
 #include "options.def"
 };
 
-/* What the value of an option is, and how it is stored. */
+/* The kinds of values that options take, each of which is stored in its own way. */
 enum option_kind {
     OPTION_FLAG,
     OPTION_COUNT,

@@ -415,6 +415,7 @@ static bool check_stacks(const struct path_set *set, struct fault *fault)
     return true;
 }
 
+/* Refuse outputs in a folder that would have one name, or be one file. */
 static bool check_in_directory(const struct options *options, char *const *outputs, struct fault *fault)
 {
     struct path_set set = {.options = options};
@@ -465,6 +466,7 @@ static bool refuse_second(const char *second, struct fault *fault)
                        second, second);
 }
 
+/* Say what is wrong with several operands and no folder: mostly, the last was meant as the output. */
 static bool refuse_several(const struct options *options, struct fault *fault)
 {
     const char *last = options->inputs[options->input_count - 1];

@@ -114,6 +114,7 @@ static void settle_window(struct window *window, enum column column, double *val
         window->low = -window->high;
 }
 
+/* One window for what is shown before and after, and one for the difference. */
 static bool settle_windows(struct drawing *drawing, struct fault *fault)
 {
     const struct sections *sections = &drawing->preview->sections;
@@ -212,6 +213,7 @@ static size_t value_index(const struct section *section, const struct panel *pan
            column * section->columns / section->width;
 }
 
+/* A section in one of the three columns, in a frame. */
 static void draw_panel(struct drawing *drawing, const struct section *section, const struct panel *panel,
                        enum column column, size_t top)
 {
@@ -381,6 +383,7 @@ static bool is_reduced(const struct drawing *drawing)
     return false;
 }
 
+/* Explain the colours, and what else the picture does not show by itself. */
 static void draw_keys(struct drawing *drawing, size_t top)
 {
     char text[64];
@@ -396,6 +399,7 @@ static void draw_keys(struct drawing *drawing, size_t top)
     }
 }
 
+/* Draw everything from top to bottom; on a canvas of no extents this measures how much room it takes. */
 static void draw_all(struct drawing *drawing)
 {
     const struct sections *sections = &drawing->preview->sections;

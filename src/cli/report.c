@@ -80,6 +80,7 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
 
 #define LATEST_CHECKS 4
 
+/* The latest checks of --until. */
 static void print_checks(FILE *stream, const struct convergence *checks)
 {
     size_t kept = convergence_kept(checks), first = kept > LATEST_CHECKS ? kept - LATEST_CHECKS : 0;

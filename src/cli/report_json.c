@@ -124,6 +124,7 @@ static void print_kernel(struct json *json, size_t stage, const struct op *op, c
     json_end_object(json);
 }
 
+/* The kernel of each operation, and of what adds. */
 static void print_kernels(struct json *json, const struct plan *plan)
 {
     json_begin_array(json, "kernels");
@@ -139,6 +140,7 @@ static void print_kernels(struct json *json, const struct plan *plan)
     }
 }
 
+/* The members that a plan and a report have in common. */
 static void print_members(struct json *json, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -168,6 +170,7 @@ static void print_reasons(struct json *json, const struct plan *plan)
     json_end_array(json);
 }
 
+/* How often the run goes over the data, and how many planes it holds. */
 static void print_schedule(struct json *json, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;

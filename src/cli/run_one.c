@@ -109,6 +109,7 @@ static bool list_frames(struct tee_list *list, const struct options *options, ui
     return true;
 }
 
+/* The tees of --tee; one after more steps than the last stage takes is refused. */
 static bool list_tees(struct tee_list *list, const struct options *options, uint64_t steps,
                       struct fault *fault)
 {
@@ -157,6 +158,7 @@ struct company {
     struct plot plot;
 };
 
+/* Open preview and plot before anything runs, so that what cannot be written is refused at once. */
 static bool open_drawings(struct company *company, struct fault *fault)
 {
     const struct options *options = company->one->options;
@@ -189,6 +191,7 @@ static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
     plot_draw_checks(plot, &checks);
 }
 
+/* With a single input, the report is complete now, and gets its name together with the outputs. */
 static bool add_report(const struct run_one *one, const struct pipeline *pipeline, struct file_set *set,
                        struct fault *fault)
 {
@@ -274,6 +277,7 @@ static bool settle_files(const struct run_one *one, const struct pipeline *pipel
            peers_follow(peers, !peers_lead(peers) || spare_samples(options, pipeline, fault), fault);
 }
 
+/* Plan the run, and print the notes that are known before it. */
 static bool plan(const struct run_one *one, struct pipeline *pipeline, struct fault *fault)
 {
     bool done = pipeline_plan(pipeline, fault);

@@ -43,7 +43,7 @@ struct decoder {
                  struct fault *fault);
     void (*end)(struct byte_stream *stream);
 
-    /* What so many bytes of code can decode to at most. */
+    /* The most bytes that `coded` bytes of code can decode to. */
     uint64_t (*most)(const struct byte_stream *stream, uint64_t coded);
 };
 

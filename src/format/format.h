@@ -79,8 +79,8 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes, channels counted. */
 size_t header_samples(const struct header *header);
 
-/* What the command line says about the input. Only raw samples need it; a format whose header describes the
-   samples refuses most of it (source_open). */
+/* A description of the input by the command line. Only raw samples need it; a format whose header describes
+   the samples refuses most of it (source_open). */
 struct source_request {
     bool has_dims;
     struct grid grid; /* extents where has_dims; channels and spacing always */
@@ -161,7 +161,7 @@ enum format_family {
     FAMILY_TIFF
 };
 
-/* What a header can say about alpha. */
+/* How much a header can say about alpha. */
 enum format_alpha {
     FORMAT_NO_ALPHA,
     FORMAT_RGBA,         /* of four channels the last is alpha; colour is not multiplied by it */
@@ -203,8 +203,9 @@ struct format {
        is left. */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
-    /* Of the formats in volume.h, what `open` and `create` leave to each: read the header into source->header
-       and the state, or write what comes before the first sample. write_header is NULL if nothing does. */
+    /* Formats of volumes share `open` and `create` (volume.h). These leave two things to each format: to read
+       the header into source->header and the state, and to write whatever comes before the first sample.
+       write_header is NULL if nothing does. */
     bool (*read_header)(struct source *source, const struct source_request *request, struct fault *fault);
     bool (*write_header)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 

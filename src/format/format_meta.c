@@ -103,6 +103,7 @@ static bool read_flag(const struct text_header *fields, const char *name, bool *
            text_header_refuse(fields, name, value, "neither True nor False", fault);
 }
 
+/* The type is a name, which some writers end in _ARRAY where there are channels. */
 static bool read_type(struct source *source, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
@@ -127,7 +128,7 @@ struct numbers {
     double at[NUMBERS_MOST];
 };
 
-/* What the header tells of its axes. */
+/* The axes as the header has them. */
 struct axes {
     size_t count;
     uint64_t sizes[DIMS_MOST];
@@ -260,6 +261,8 @@ static bool read_agreed(const struct text_header *fields, const struct field_ali
                                            other, numbers->name));
 }
 
+/* ElementSpacing, or without it ElementSize. That both are there and differ is remembered, since an output of
+   another format keeps one of them. */
 static bool read_spacing(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
@@ -315,6 +318,7 @@ struct place {
     double origin[3], vectors[3][3];
 };
 
+/* The place of the grid: its first sample, and vectors of the matrix with the signs of distances. */
 static struct place place_of(const struct axes *axes)
 {
     struct place place = {.known =
@@ -357,6 +361,8 @@ static void read_orientation(const struct text_header *fields, char sides[4])
         sides[0] = '\0';
 }
 
+/* Where the grid is in space. Only a header with a matrix, or with letters for the sides, tells its
+   orientation. */
 static bool read_position(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
@@ -401,6 +407,7 @@ static bool read_factor(const struct text_header *fields, const char *name, doub
            text_header_refuse(fields, name, value, "not a finite number", fault);
 }
 
+/* Slope and intercept: either alone is enough to tell. */
 static bool read_intensity(const struct text_header *fields, struct intensity *intensity, struct fault *fault)
 {
     const char *slope = text_header_find(fields, slope_field);
@@ -516,6 +523,7 @@ static void list_rest(const struct volume *volume, char *dropped, size_t size)
         format_drop(dropped, size, centers.names[0]);
 }
 
+/* Fields by their roles; then what is lost of fields that an output keeps in part. */
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
                          char *dropped, size_t size)
 {
@@ -544,6 +552,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
 /* ---- writing ---- */
 
+/* Extents of a new header; a series has one axis more. */
 static void put_extents(struct sink *sink)
 {
     const struct grid *grid = &sink->header.grid;

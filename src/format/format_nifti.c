@@ -33,7 +33,7 @@ enum {
     EXTENSIONS_MOST = 16 << 20
 };
 
-/* What the coordinates of sform and qform refer to. */
+/* The code of the space that sform and qform refer to. */
 enum { SCANNER = 1 };
 
 /* Codes of intents that CIFTI has for itself. */
@@ -239,6 +239,8 @@ static bool sniff(const unsigned char *start, size_t size)
     return false;
 }
 
+/* Read the header: its first four bytes tell how long it is. A pair of files without magic is of the format
+   before NIfTI. */
 static bool read_version(struct source *source, struct raw_header *raw, struct fault *fault)
 {
     if (!volume_read_header(source, raw->header, 4, fault))
@@ -255,6 +257,7 @@ static bool read_version(struct source *source, struct raw_header *raw, struct f
     return source_refuse(source, fault, "magic: not that of a NIfTI file");
 }
 
+/* The datatype gives type and channels; bitpix must agree. */
 static bool read_type(struct source *source, const struct raw_header *raw, unsigned *channels,
                       struct fault *fault)
 {
@@ -282,6 +285,7 @@ static unsigned units_code(const struct raw_header *raw)
     return (unsigned)(whole(raw, XYZT_UNITS, 0) & SPACE_UNITS);
 }
 
+/* Extents and distances, of up to seven axes. */
 static bool read_extents(struct source *source, const struct raw_header *raw, unsigned channels,
                          struct fault *fault)
 {
@@ -350,6 +354,7 @@ struct place {
     double origin[3], vectors[3][3];
 };
 
+/* The transform by a matrix. */
 static struct place read_sform(const struct raw_header *raw)
 {
     struct place place = {.code = whole(raw, SFORM_CODE, 0)};
@@ -362,6 +367,7 @@ static struct place read_sform(const struct raw_header *raw)
     return place;
 }
 
+/* The transform by a rotation and the distances of pixdim. */
 static struct place read_qform(const struct raw_header *raw)
 {
     struct place place = {.code = whole(raw, QFORM_CODE, 0)};
@@ -509,8 +515,8 @@ static bool ends_with(const char *name, const char *ending)
     return length > own && strcasecmp(name + length - own, ending) == 0;
 }
 
-/* What of a header's name that of its samples begins with: all of it if it has another ending, which the file
-   has that a link leads to. */
+/* How much of a header's name the name of its samples begins with: all but .hdr, or all of it if it has
+   another ending, as the target of a link may. */
 static size_t stem_length(const char *name)
 {
     size_t length = strlen(name);
@@ -560,6 +566,7 @@ static bool find_image(struct source *source, char *image, size_t size, struct f
     return true;
 }
 
+/* Name the file of samples that belongs to a header of its own. */
 static bool add_image(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -573,7 +580,7 @@ static bool add_image(struct source *source, struct fault *fault)
     return volume_add_file(source, image, fault);
 }
 
-/* What follows the header is its extensions, if there are any. */
+/* Header and samples in two files: the rest of the header's file is extensions, if there are any. */
 static bool open_detached(struct source *source, const struct raw_header *raw, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -866,7 +873,7 @@ static void put_geometry(const struct sink *sink, const struct geometry *geometr
     }
 }
 
-/* What samples stand for, and which values to show. */
+/* Slope and intercept, and the range of values to show. */
 static void put_values(const struct header *header, struct raw_header *raw)
 {
     const struct intensity *now = &header->intensity, before = read_intensity(raw, header->grid.channels);
@@ -881,6 +888,7 @@ static void put_values(const struct header *header, struct raw_header *raw)
     }
 }
 
+/* Set what describes the samples of this output. */
 static void put_fields(const struct sink *sink, struct raw_header *raw, const struct datatype *datatype,
                        uint64_t offset)
 {

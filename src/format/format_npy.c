@@ -27,7 +27,7 @@ enum {
 
 static const char magic[] = "\x93NUMPY";
 
-/* What stands behind the byte order. */
+/* Types as they are written behind the byte order. */
 static const struct type_name descrs[] = {
     {SAMPLE_U8, "u1"},  {SAMPLE_I8, "i1"},  {SAMPLE_U16, "u2"}, {SAMPLE_I16, "i2"},
     {SAMPLE_U32, "u4"}, {SAMPLE_I32, "i4"}, {SAMPLE_U64, "u8"}, {SAMPLE_I64, "i8"},
@@ -80,6 +80,7 @@ static bool take(struct cursor *cursor, const char *text)
     return true;
 }
 
+/* Read a text in either kind of quotation marks. */
 static bool read_quoted(struct cursor *cursor, char *text, size_t size)
 {
     char quote;
@@ -98,7 +99,7 @@ static bool read_quoted(struct cursor *cursor, char *text, size_t size)
     return true;
 }
 
-/* What the header says. Each key must be there once. */
+/* The header's values. Each key must be there once. */
 struct dictionary {
     bool has_type, has_order, has_shape;
     enum sample_type type;
@@ -108,6 +109,7 @@ struct dictionary {
     size_t axes;
 };
 
+/* Read "<f4": byte order, kind and size; "|" is for types of one byte. */
 static bool read_descr(struct cursor *cursor, struct dictionary *dictionary)
 {
     char text[16];
@@ -156,6 +158,7 @@ static const struct entry {
 } entries[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
+/* Read a key and its value. */
 static bool read_entry(const struct source *source, struct cursor *cursor, struct dictionary *dictionary,
                        struct fault *fault)
 {
@@ -171,6 +174,7 @@ static bool read_entry(const struct source *source, struct cursor *cursor, struc
     return source_refuse(source, fault, "%s: an unknown key", key);
 }
 
+/* Read all entries. A comma may follow the last one. */
 static bool read_dictionary(const struct source *source, const char *text, struct dictionary *dictionary,
                             struct fault *fault)
 {
@@ -198,6 +202,7 @@ struct file_shape {
     uint64_t leading[AXES_MOST];
 };
 
+/* Keep the axes that another NPY file gets back. */
 static bool keep(struct source *source, const struct dictionary *dictionary, struct fault *fault)
 {
     struct volume *volume = source->state;

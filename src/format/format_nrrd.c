@@ -55,7 +55,7 @@ static const char domain_kinds[] = "domain,space,time,none,???";
 /* A list of volumes is a series. */
 static const char series_kinds[] = "list";
 
-/* What a channel is in any format, and where channels are colours. */
+/* Kinds of axes whose channels any format keeps, and kinds that say which channels are colours. */
 static const char vector_kinds[] = "vector,2-vector,3-vector,4-vector";
 static const char colour_kinds[] = "RGB-color,RGBA-color,3-color,4-color";
 
@@ -184,6 +184,7 @@ static bool read_encoding(struct source *source, struct fault *fault)
     return text_header_refuse(fields, "encoding", value, "not supported", fault);
 }
 
+/* The byte order must be there where samples have several bytes. */
 static bool read_endian(struct source *source, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
@@ -209,7 +210,7 @@ struct vector {
     size_t count;
 };
 
-/* What the header tells of the axes of the file, fastest first. */
+/* The axes as the header has them, fastest first. */
 struct axes {
     size_t count, first; /* first: 1 if the fastest axis is one of channels, else 0 */
     uint64_t sizes[VOLUME_AXES_MOST];
@@ -311,6 +312,7 @@ static void print_vector(struct sink *sink, const struct vector *vector)
     volume_sink_print(sink, vector->count == 0 ? "" : ")");
 }
 
+/* Read a vector for each axis; one of length 0 gives no distance. */
 static bool read_directions(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = text_header_find(fields, "space directions"), *rest = value;
@@ -326,6 +328,7 @@ static bool read_directions(const struct text_header *fields, struct axes *axes,
            text_header_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
 }
 
+/* Read a distance for each axis; NaN means that there is none. */
 static bool read_spacings(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = text_header_find(fields, "spacings");
@@ -375,6 +378,7 @@ static bool read_origin(const struct text_header *fields, struct axes *axes, str
     return true;
 }
 
+/* Read all that the header says about axes, before anything is made of it. */
 static bool read_axes(struct source *source, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
@@ -416,6 +420,7 @@ static bool find_place(const struct axes *axes, double origin[3], double vectors
     return true;
 }
 
+/* Where the grid is, if its space is one that other formats know. */
 static struct geometry find_geometry(const struct text_header *fields, const struct axes *axes)
 {
     const char *space = text_header_find(fields, "space");
@@ -583,6 +588,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
 /* ---- writing ---- */
 
+/* The first lines of a new header: version, extents, and what the first axis is. */
 static void put_extents(struct sink *sink, bool has_position)
 {
     const struct grid *grid = &sink->header.grid;

@@ -161,7 +161,7 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t size)
 /* Depths below 16 leave bits of tRNS unused, which libpng masks, and warns if they are not 0. */
 static const char unused_bits[] = "tRNS chunk has out-of-range samples for bit_depth";
 
-/* What libpng only warns of is damage all the same where it decides about samples. */
+/* Some warnings of libpng are about damage all the same: where samples depend on it. */
 static bool decides_samples(png_uint_32 chunk, const char *message)
 {
     return chunk == chunk_code("IHDR") || chunk == chunk_code("IDAT") ||
@@ -254,6 +254,7 @@ static void describe_colour(const struct png_chunks *chunks, struct header *head
         header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
 }
 
+/* The samples that rows will have: a key colour becomes alpha, and a palette becomes RGB. */
 static void describe_samples(struct reader *reader, struct header *header)
 {
     png_uint_32 width = png_get_image_width(reader->png, reader->info);
@@ -404,6 +405,7 @@ static bool compose_rows(const struct reader *reader, unsigned char *samples, si
     return true;
 }
 
+/* Give the next rows: of an interlaced picture from what was decoded before the first one. */
 static bool read_rows(struct source *source, void *samples, size_t rows, struct fault *fault)
 {
     struct reader *reader = source->state;
@@ -419,6 +421,7 @@ static bool read_rows(struct source *source, void *samples, size_t rows, struct 
     return done;
 }
 
+/* Read what follows the image. Only then it is known which chunks are lost. */
 static bool end_source(struct source *source, struct fault *fault)
 {
     struct reader *reader = source->state;

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a file that are looked at. */
+/* Bytes of a file that are looked at. */
 #define START_BYTES 4096
 
 /* Headers of more bytes than this are no guess. */
@@ -138,7 +138,8 @@ static void hint_header(struct hint *hint, const char *name)
     }
 }
 
-/* What the file is that its first bytes tell of, and what to do with it; empty where they tell nothing. */
+/* Say what kind of file its first bytes belong to, and what to do with it; empty if they are of no known
+   kind. */
 static bool advise(const struct source *source, char *text, size_t size, struct fault *fault)
 {
     unsigned char start[START_BYTES];
@@ -233,7 +234,7 @@ static bool refuse_length(const struct source *source, const struct source_reque
                          hint.text, hint.used > 0 ? ")" : "");
 }
 
-/* What to give where the samples are of another type of that size. */
+/* The option to give if the samples are of another type of that size. */
 static const char *other_types(enum sample_type type)
 {
     switch (type) {
@@ -302,6 +303,7 @@ static void settle_doubt(struct source *source, const struct source_request *req
                  file_in_name(source->file), advice);
 }
 
+/* Take extents and type from the command line, and hold them against the length of the file. */
 static bool raw_read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -330,6 +332,7 @@ const struct format format_raw = {.name = "raw",
 
 /* ---- the same, compressed by gzip ---- */
 
+/* The length of compressed samples shows only at their end, so that nothing is inferred. */
 static bool gz_read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct volume *volume = source->state;

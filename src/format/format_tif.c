@@ -28,10 +28,10 @@
 
 enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
 
-/* As ResolutionUnit has them. */
+/* Values of ResolutionUnit. */
 enum { NO_UNIT = 1, INCHES = 2, CENTIMETRES = 3 };
 
-/* As ExtraSamples has them. */
+/* Values of ExtraSamples. */
 enum { NO_ALPHA = 0, ASSOCIATED = 1, UNASSOCIATED = 2 };
 
 static bool is_tiff(const unsigned char *start, size_t size)
@@ -45,7 +45,7 @@ static bool is_tiff(const unsigned char *start, size_t size)
     return false;
 }
 
-/* What stands before a DICOM file may be the start of a TIFF file. */
+/* The 128 bytes before a DICOM file may look like the start of a TIFF file. */
 static bool sniff(const unsigned char *start, size_t size)
 {
     return is_tiff(start, size) && foreign_type_of_start(start, size) == NULL;
@@ -53,6 +53,7 @@ static bool sniff(const unsigned char *start, size_t size)
 
 /* ---- reading ---- */
 
+/* Refuse what does not begin as a TIFF file, in words that help. */
 static bool check_start(struct source *source, struct fault *fault)
 {
     unsigned char start[8];
@@ -101,7 +102,7 @@ static unsigned unit_of(const struct tiff_pages *pages)
     return has_resolution(pages) ? pages->unit : NO_UNIT;
 }
 
-/* Of the spacing along x, with which the description's unit goes, too. */
+/* The unit of the spacing along x, which is that of the description as well. */
 static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
 {
     bool has_spacing = pages->text.spacing[0] > 0.0 || has_resolution(pages);
@@ -275,7 +276,7 @@ struct writer {
     double distance[2]; /* between samples, along x and y */
     unsigned unit;      /* of that, as ResolutionUnit has it */
 
-    /* What all pages share. */
+    /* All pages share these. */
     struct channel_list bits, formats, extras;
     char description[DESCRIPTION_MOST]; /* of the first page alone */
     size_t description_bytes;           /* 0: there is none */
@@ -285,7 +286,7 @@ struct writer {
     uint64_t samples_at;
     uint64_t link_at; /* of the link that is to lead to the next directory */
 
-    /* Of compressed pages. */
+    /* For compressed pages. */
     struct gzip_writer *gzip;
     uint64_t page_at, page_left, packed_before;
     uint64_t pages_ended;
@@ -326,6 +327,7 @@ static uint64_t number_of(const struct channel_list *list, size_t i)
     return i + 1 == list->count ? list->last : list->number;
 }
 
+/* A number for each channel: in the entry if they fit, else by their place. */
 static void add_for_channels(const struct writer *writer, struct text *text, enum tag tag,
                              const struct channel_list *list)
 {
@@ -425,6 +427,7 @@ static void add_list(struct text *text, struct channel_list *list)
         add(text, 2, number_of(list, i));
 }
 
+/* Lists and texts that the entries of directories refer to. */
 static void add_shared(struct writer *writer, struct text *text)
 {
     add_list(text, &writer->bits);
@@ -561,7 +564,7 @@ static void describe_distances(struct writer *writer, const struct tiff_pages *o
     }
 }
 
-/* What each channel is: bits, kind of number, and colour, alpha or neither. */
+/* Describe each channel: bits, kind of number, and colour, alpha or neither. */
 static void describe_channels(struct writer *writer)
 {
     const struct header *header = &writer->header;
@@ -650,6 +653,7 @@ static bool end_page(struct writer *writer, struct fault *fault)
     return ++writer->pages_ended == writer->header.grid.nz || gzip_writer_begin_again(writer->gzip, fault);
 }
 
+/* Samples as they are go straight into the file; others are deflated page by page. */
 static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     struct writer *writer = sink->state;
@@ -697,6 +701,7 @@ static bool write_directories(const struct writer *writer, unsigned char *bytes,
     return true;
 }
 
+/* Write the directories of all pages but the first; deflated pages have theirs already. */
 static bool finish_sink(struct sink *sink, struct fault *fault)
 {
     const struct writer *writer = sink->state;

@@ -51,6 +51,7 @@ static bool is_alpha(const struct header *header, size_t index)
     return header->alpha && (index + 1) % header->grid.channels == 0;
 }
 
+/* The range of the finite samples, alpha left out. */
 static struct ends find_ends(const unsigned char *samples, const struct header *header)
 {
     struct ends ends = {INFINITY, -INFINITY};
@@ -65,7 +66,7 @@ static struct ends find_ends(const unsigned char *samples, const struct header *
     return ends.least <= ends.greatest ? ends : (struct ends){0.0, 0.0};
 }
 
-/* As --out-range maps it. */
+/* The shade of a number, mapped as --out-range would. */
 static double shade_of(double number, const struct ends *ends, double white)
 {
     double span = ends->greatest > ends->least ? ends->greatest - ends->least : 1.0;

@@ -20,11 +20,11 @@
 enum { PORTION_BYTES = 64 << 10, THREADS_MOST = 16, STRIPS_A_THREAD = 2, STRIPS_MOST = 32, WRONG_MOST = 4 };
 _Static_assert(STRIPS_MOST == STRIPS_A_THREAD * THREADS_MOST, "room for the strips of all threads");
 
-/* What cannot be made smaller takes a little more; and an engine is to find room left at the end. */
+/* Strips that deflating does not shrink take a little more; and an engine must find room left at the end. */
 #define CODE_MOST  (GZIP_STRIP_BYTES + GZIP_STRIP_BYTES / 64)
 #define PLAIN_MOST (GZIP_STRIP_BYTES + PORTION_BYTES)
 
-/* What inflating a strip by itself has led to. */
+/* The outcome of inflating a strip by itself. */
 enum outcome {
     UNTRIED,
     FAILED, /* it does not stand alone, or is damaged */
@@ -122,7 +122,7 @@ static size_t end_of_mark(const unsigned char *code, size_t from, size_t size)
     return 0;
 }
 
-/* Fill a strip with code up to a mark, or with so many bytes. */
+/* Fill a strip with code: up to a mark, or `most` bytes of it. */
 static bool cut(struct gzip_reader *reader, struct strip *strip, size_t most, struct fault *fault)
 {
     *strip = (struct strip){
@@ -186,6 +186,7 @@ static void inflate_ahead(void *context, size_t place, unsigned worker)
         strip->checksum = add_to_checksum(reader, empty_checksum(reader), strip->plain, strip->made);
 }
 
+/* Memory and engines for strips that are inflated ahead, and the threads that do it. */
 static bool make_ordered_work(struct gzip_reader *reader, struct fault *fault)
 {
     const size_t count = STRIPS_A_THREAD * reader->threads;
@@ -206,6 +207,7 @@ static bool make_ordered_work(struct gzip_reader *reader, struct fault *fault)
            ordered_work_threads(reader->ordered) > 0;
 }
 
+/* End the threads before what they use is released. */
 static void free_ordered_work(struct gzip_reader *reader)
 {
     ordered_work_close(reader->ordered);
@@ -447,7 +449,7 @@ static bool skip_text(struct gzip_reader *reader, struct fault *fault)
 
 static const char not_a_head[] = "incorrect header of compressed data";
 
-/* What follows the first byte: method, flags, time, and the parts that the flags announce. */
+/* Read the head behind its first byte: method, flags, time, and the parts that the flags announce. */
 static bool read_gzip_head(struct gzip_reader *reader, struct fault *fault)
 {
     enum { CHECK = 0x02, EXTRA = 0x04, NAME = 0x08, COMMENT = 0x10, RESERVED = 0xe0, FIXED_BYTES = 10 };

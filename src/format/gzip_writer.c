@@ -52,7 +52,7 @@ uint64_t gzip_writer_size(const struct gzip_writer *writer)
     return writer->packed_bytes;
 }
 
-/* What could not be made smaller is stored, and then nothing ends it yet. */
+/* End a strip with the mark, unless deflating has: a stored strip does not end in one. */
 static void mark_end(struct strip *strip)
 {
     static const unsigned char empty_block[] = "\0" GZIP_MARK;
@@ -65,6 +65,7 @@ static void mark_end(struct strip *strip)
     strip->deflated_size += EMPTY_BLOCK;
 }
 
+/* A worker deflates a strip, and takes its checksum. */
 static void deflate_place(void *context, size_t place, unsigned worker)
 {
     struct gzip_writer *writer = context;
@@ -148,6 +149,7 @@ static bool write_header(struct gzip_writer *writer, struct fault *fault)
     return write_packed(writer, zlib, sizeof zlib, fault);
 }
 
+/* The checksum; gzip adds the size, and has its bytes in the other order. */
 static bool write_trailer(struct gzip_writer *writer, struct fault *fault)
 {
     unsigned char trailer[8];

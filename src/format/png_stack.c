@@ -21,7 +21,8 @@
 
 /* ---- names ---- */
 
-/* What cannot be looked at counts as there, so that opening it says why. */
+/* Whether there is a picture of a number. One that cannot be looked at counts, so that opening it says
+   why. */
 static bool exists(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
 {
     pattern_expand(pattern, number, name);
@@ -75,6 +76,7 @@ static bool open_picture(struct stack *stack, uint64_t number, struct fault *fau
     return stack->is_open;
 }
 
+/* Refuse a picture that is unlike the first one. */
 static bool check_like_first(const struct source *source, struct fault *fault)
 {
     const struct stack *stack = source->state;
@@ -178,6 +180,7 @@ static bool begin_picture(struct source *source, struct fault *fault)
     return open_picture(stack, stack->next++, fault) && check_like_first(source, fault);
 }
 
+/* A plane is a picture, which is opened, read to its end and checked. */
 static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
     struct stack *stack = source->state;
@@ -273,7 +276,8 @@ static bool check_writable(const struct sink *sink, const struct sink_request *r
     return true;
 }
 
-/* What an earlier run left there would be taken for a part of the stack. */
+/* Refuse a picture behind the last number, as of an earlier run: readers would take it for a part of the
+   stack. */
 static bool check_room(const struct sink *sink, const struct series *series, struct fault *fault)
 {
     char name[PATTERN_NAME_MOST];

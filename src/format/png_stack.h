@@ -6,7 +6,7 @@
 #include "pattern.h"
 #include "png/png_encoder.h"
 
-/* What all formats have whose files are PNG pictures. */
+/* Members of struct format that are alike in all formats of PNG pictures. */
 #define PNG_TRAITS                                                                                           \
     .name = "png", .family = FAMILY_PNG, .in_turn = true, .alpha = FORMAT_UNASSOCIATED, .compresses = true
 

@@ -21,7 +21,7 @@ struct field {
     const char *value; /* without space around it */
 };
 
-/* What a field is about. Outputs of the same family pass on fields without a role, and those whose roles
+/* The subject of a field. Outputs of the same family pass on fields without a role, and those whose roles
    still hold. */
 enum field_role {
     FIELD_OWN = 1,           /* how samples lie in the file: written anew in any case */

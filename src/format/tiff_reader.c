@@ -39,7 +39,7 @@ struct page {
     uint64_t piece_bytes; /* of samples in the first strip or tile */
 };
 
-/* What all pages have in common comes first, which callers know the reader by. */
+/* A reader. Callers know it by its first member. */
 struct tiff_reader {
     struct tiff_pages all;
     struct file_in *file;
@@ -60,12 +60,13 @@ struct tiff_reader {
 
 /* ---- what libtiff asks for and tells ---- */
 
-/* Of the page that is read, as people count. */
+/* The number of the page at hand, counted from 1. */
 static unsigned long long page_number(const struct tiff_reader *reader)
 {
     return 1 + (reader->page < reader->page_count ? reader->pages[reader->page].number : reader->page);
 }
 
+/* A message of libtiff as one printable line, without its final dot. */
 static void print_message(const char *format, va_list arguments, char line[MESSAGE_BYTES])
 {
     char message[MESSAGE_BYTES];
@@ -274,7 +275,7 @@ static bool refuse_damage(struct tiff_reader *reader)
 
 /* ---- one page ---- */
 
-/* What a page says of its samples. */
+/* The description that a page gives of its samples. */
 struct shape {
     uint32_t width, height, depth;
     uint16_t bits, channels, alpha, format, planes, photometric, compression;
@@ -317,6 +318,7 @@ static uint16_t read_alpha(struct tiff_reader *reader, const struct shape *shape
     return meanings[count - 1];
 }
 
+/* Read the description of the page's samples; libtiff supplies defaults. */
 static struct shape read_shape(struct tiff_reader *reader)
 {
     struct shape shape = {.depth = 1};
@@ -348,6 +350,7 @@ static const struct stored {
 };
 enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
 
+/* The sample type of bits and kind of number. */
 static bool read_type(struct tiff_reader *reader, const struct shape *shape, enum sample_type *type)
 {
     uint16_t format = shape->format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : shape->format;
@@ -417,6 +420,7 @@ static bool check_same(struct tiff_reader *reader, const char *field, uint64_t h
     return refuse_number(reader, field, here, reason);
 }
 
+/* Refuse a page that is unlike the first one. */
 static bool check_like_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
     const struct tiff_pages *all = &reader->all;
@@ -486,6 +490,7 @@ struct entry {
     unsigned tag, type;
 };
 
+/* Read an entry of a directory. */
 static struct entry entry_of(struct tiff_reader *reader, const struct directory *directory, uint64_t index)
 {
     size_t size = directory->big ? 20 : 12, room = directory->big ? 8 : 4;
@@ -558,6 +563,7 @@ static bool has_other_extras(struct tiff_reader *reader)
     return false;
 }
 
+/* Whether an output tells what this tag tells. */
 static bool is_carried(struct tiff_reader *reader, unsigned tag)
 {
     uint16_t orientation = ORIENTATION_TOPLEFT;
@@ -599,6 +605,7 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
         format_drop(all->dropped, sizeof all->dropped, all->text.others);
 }
 
+/* Read what the first page says besides its samples: description, distances, and tags that no output has. */
 static bool read_description(struct tiff_reader *reader)
 {
     struct tiff_pages *all = &reader->all;
@@ -696,6 +703,7 @@ static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag
     return known == 1;
 }
 
+/* Each number of the entry, as it is in the file, must be the one that libtiff uses. */
 static bool check_entry(struct tiff_reader *reader, const struct directory *directory,
                         const struct entry *entry, const struct deciding *tag, const struct shape *shape)
 {
@@ -724,7 +732,7 @@ static bool is_ignored(const struct deciding *tag, const struct shape *shape)
            (shape->compression == COMPRESSION_NONE || shape->compression == COMPRESSION_PACKBITS);
 }
 
-/* What the directory itself tells is what libtiff uses. */
+/* Check that libtiff uses the numbers that the directory itself has. */
 static bool check_directory(struct tiff_reader *reader, const struct shape *shape)
 {
     const struct directory directory = find_directory(reader);
@@ -829,6 +837,7 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
     return true;
 }
 
+/* Check all strips or tiles of a page, and find out whether they can be read without libtiff. */
 static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64_t *samples)
 {
     bool tiled = libtiff.TIFFIsTiled(reader->tiff);
@@ -902,7 +911,7 @@ static bool scan(struct tiff_reader *reader)
 
 /* ---- what its code holds ---- */
 
-/* Whether the code of a strip or tile has a sample more than so many bytes. */
+/* Whether a strip or tile decodes to more than `bytes` bytes, by a sample at least. */
 static bool decodes_beyond(struct tiff_reader *reader, uint32_t piece, uint64_t bytes, unsigned char *code,
                            unsigned char *samples)
 {
@@ -949,8 +958,8 @@ static bool check_code(struct tiff_reader *reader, uint32_t piece)
                                                      : "a strip holds more than its rows"));
 }
 
-/* Of the first strip or tile, and of the last strip: where the page has other extents than it was written
- * with, they show it. Predictors want whole rows, so that they are set aside meanwhile. */
+/* Decode the first strip or tile, and the last strip, on trial: they show it if the page has other extents
+   than it was written with. Predictors want whole rows, so they are set aside meanwhile. */
 static bool check_codes(struct tiff_reader *reader)
 {
     uint64_t directory = reader->pages[reader->page].directory;
@@ -1000,6 +1009,7 @@ static bool expand_stack(struct tiff_reader *reader)
     return true;
 }
 
+/* Refuse stacks that have other axes than slices. */
 static bool check_description(struct tiff_reader *reader)
 {
     const struct tiff_text *text = &reader->all.text;
@@ -1026,6 +1036,7 @@ static size_t page_from(const struct tiff_reader *reader, uint64_t number)
     return at;
 }
 
+/* Put the pages of a run where their slices are. */
 static bool place_run(struct tiff_reader *reader, const struct tiff_text_run *run, struct page *slices)
 {
     for (size_t i = page_from(reader, run->page); i < reader->page_count; i++) {
@@ -1176,6 +1187,7 @@ static bool place_tile(struct tiff_reader *reader, uint32_t x, uint32_t y, uint3
     return true;
 }
 
+/* Decode a row of tiles at its first row, and give rows from there. */
 static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
 {
     uint32_t width = 0, height = 0, row = (uint32_t)reader->row;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What all pages have in common. */
+/* The properties that all pages have in common. */
 struct tiff_pages {
     uint64_t count, left_out; /* pages; and those that are smaller copies or masks */
     uint64_t width, height;

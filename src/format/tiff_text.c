@@ -42,7 +42,7 @@ static const char *line_value(const char *text, const char *key)
     return NULL;
 }
 
-/* What the stack itself tells, or what comes from how it was shown. */
+/* Whether a key is about the stack itself, or about how it was shown. */
 static bool is_of_stack(const char *key, size_t length)
 {
     static const char *const keys[] = {"ImageJ",     "images", "channels", "slices", "frames",
@@ -239,8 +239,8 @@ static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
     return 0;
 }
 
-/* What the pages along an axis stand for; no letter, and one that says nothing, is z if no axis after
-   it is. */
+/* The count that an axis of the shape belongs to. An axis without a letter, or with one that says nothing, is
+   z if no axis after it is. */
 static uint64_t *axis_of(struct tiff_text *told, char letter)
 {
     if (letter == 'C' || letter == 'S')
@@ -262,6 +262,7 @@ static bool is_shape_alone(const char *text)
     return at != NULL && strcmp(at, "}") == 0;
 }
 
+/* The shape counts samples within a page as well, which come last. */
 static void read_tifffile(const char *text, unsigned page_channels, struct tiff_text *told)
 {
     const char *axes = strstr(text, "\"axes\": \"");

@@ -94,6 +94,7 @@ static const unsigned char *fetch(struct transpose *transpose, uint64_t offset, 
     return spool_read(transpose->spool, offset, transpose->block, size, fault) ? transpose->block : NULL;
 }
 
+/* Turn a block: planes, which are fastest in the file, become slowest. */
 static void transpose_block(struct transpose *transpose, size_t columns)
 {
     const struct transpose_shape *shape = &transpose->shape;

@@ -141,6 +141,7 @@ static bool is_range(long long first, long long last, long long step)
            (step > 0 ? first <= last : step < 0 && first >= last);
 }
 
+/* Set a pattern of names with a range of numbers. */
 static bool set_pattern(struct source *source, const char *pattern, long long first, long long last,
                         long long step, struct fault *fault)
 {
@@ -294,7 +295,7 @@ static const char *name_of(const struct volume_files *files, size_t index, char 
     return expanded;
 }
 
-/* Of a header in text: a link to it need not have its samples beside it. */
+/* Look for the samples of a header in text beside the header or, if that is a link, beside its target. */
 static void find_files(struct source *source)
 {
     const struct volume *volume = source->state;
@@ -403,7 +404,7 @@ static bool skip_bytes(const struct source *source, struct byte_stream *stream, 
                          volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
 }
 
-/* What a file has room for decides before anything is allocated for what a header claims. */
+/* Hold what the header claims against what the file can hold, before anything is allocated for it. */
 static bool check_room(const struct source *source, const struct byte_stream *stream, struct fault *fault)
 {
     const struct volume *volume = source->state;

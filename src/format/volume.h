@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a format calls a type of samples. Of several names for a type, the first in its table is written. */
+/* A format's name for a type of samples. If a type has several names, the first in the table is written. */
 struct type_name {
     enum sample_type type;
     const char *name;

@@ -84,15 +84,15 @@ unsigned volume_sink_axes(const struct header *header);
 /* Whether the sink gets only a part of its origin's samples. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
 
-/* Of a header that is kept, with this many axes before x, the extents of all axes: axes that the grid does
-   not have keep theirs, or have one index of the volume that was chosen. */
+/* Write the extents of all axes of a header that is kept, which has `first` axes before x: axes that the grid
+   does not have keep theirs, or have 1 if one volume was chosen. */
 void volume_sink_extents(const struct header *header, size_t first, const uint64_t *before, size_t count,
                          uint64_t *extents);
 
 /* The index of the chosen volume along an axis of the series, which has these extents. */
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis);
 
-/* What the format calls the sink's type of samples. If its table does not have the type, it is refused, and
+/* The format's name for the sink's type of samples. If its table does not have the type, it is refused, and
    NULL is returned. */
 const char *volume_sink_type(const struct sink *sink, const struct type_name *types, size_t count,
                              struct fault *fault);

@@ -107,6 +107,7 @@ static bool seven_taps(const struct building *b)
            add(b, 0, 0, -1, number(b, 5)) && add(b, 0, 0, 1, number(b, 6));
 }
 
+/* Four weights go by the number of axes along which a tap is off the centre. */
 static bool twentyseven_taps(const struct building *b)
 {
     size_t given = b->call->count, next = 0;
@@ -176,6 +177,7 @@ static void gauss_weights(double sigma, int radius, double *weights)
         weights[i] /= sum;
 }
 
+/* A Gaussian along each axis, whose deviation is in samples, or in units of its spacing. */
 static bool gauss_along_axes(const struct building *b, double given)
 {
     if (given < 0.0)
@@ -196,6 +198,7 @@ static bool gauss_along_axes(const struct building *b, double given)
     return true;
 }
 
+/* The mean of a box, along each axis. */
 static bool box_along_axes(const struct building *b, double radius)
 {
     double *weights;

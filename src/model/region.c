@@ -140,6 +140,7 @@ static bool set_span(const struct region_request *request, const struct region_s
     return true;
 }
 
+/* Narrow each axis that has a range. */
 static bool set_box(const struct region_request *request, const struct grid *grid, struct region *region,
                     struct fault *fault)
 {
@@ -174,6 +175,7 @@ static size_t part_begin(size_t planes, uint64_t part, uint64_t parts)
     return (size_t)(planes / parts * part + planes % parts * part / parts);
 }
 
+/* Ranges of parts are as equal as they can be, and join without gaps. */
 static bool set_part(const struct region_request *request, const struct grid *grid, struct region *region,
                      struct fault *fault)
 {

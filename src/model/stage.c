@@ -55,6 +55,8 @@ static double largest_stable(const struct grid *grid)
     }
 }
 
+/* Steps and dt that blur like a Gaussian of this deviation: alpha, dt and steps multiply to half its
+   square. */
 static bool settle_sigma(const struct stage_request *request, const struct grid *grid, struct heat *heat,
                          uint64_t *steps, struct fault *fault)
 {

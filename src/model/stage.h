@@ -40,8 +40,8 @@ struct stage {
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
     double until;   /* stop at the first checked step whose RMS change is below this; 0: never */
-    /* Of the samples that it takes. The edge's value, the scale of heat, what POINT_SCALE adds and until
-       are values, not samples. The job decides. */
+    /* The intensity of the samples that it takes. The edge's value, the scale of heat, what POINT_SCALE adds
+       and until are values, not samples. The job decides. */
     struct intensity intensity;
     bool keeps_intensity; /* stage_keep_intensity has settled it */
     struct checks checks;

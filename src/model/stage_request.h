@@ -32,7 +32,7 @@ enum stage_option {
     STAGE_NO_OPTION = 0
 };
 
-/* What is asked of one stage. Each option has a member (stage_options.def). */
+/* The options of one stage. Each option has a member (stage_options.def). */
 struct stage_request {
     struct filter_call call;
     unsigned given; /* bits of enum stage_option: what the command line gave, or the defaults did */

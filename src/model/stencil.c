@@ -239,6 +239,7 @@ static bool prefix_line(size_t line, struct fault *fault)
     return fault_prefix(fault, place);
 }
 
+/* Read all lines; a refusal names the line. */
 static bool read_lines(struct reading *reading, struct fault *fault)
 {
     char line[LINE_BYTES + 1];

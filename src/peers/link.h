@@ -8,18 +8,18 @@
 #include <stdbool.h>
 
 struct link {
-    double bytes_per_second; /* that a rank gets from its neighbours, while it sends as many */
-    double seconds;          /* that a message takes, however short */
+    double bytes_per_second; /* what a rank gets from its neighbours while it sends them as much */
+    double seconds;          /* the time that a message takes, however short */
 };
 
-/* The link if nothing is known. */
+/* The link that is assumed if none has been measured. */
 struct link link_assumed(void);
 
 /* Measuring takes about so many seconds, and bytes of memory. */
 #define LINK_SECONDS 0.05
 #define LINK_BYTES   ((size_t)1 << 20)
 
-/* All ranks together: the slowest counts, and all get the same result. */
+/* All ranks together: measure the link. The slowest rank counts, and all get the same result. */
 bool link_measure(struct peers *peers, struct link *link, struct fault *fault);
 
 #endif

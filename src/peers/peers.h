@@ -23,9 +23,9 @@
 struct peers_place {
     size_t index, count;        /* counted from 0 */
     size_t local, locals;       /* its index among those on its node, and how many these are */
-    size_t sharers;             /* of them, itself one, may run on the same processors */
-    size_t processors;          /* that all of these may run on, of so many */
-    size_t available;           /* that whoever started them may run on */
+    size_t sharers;             /* ranks, itself among them, that may run on the same processors */
+    size_t processors;          /* processors that all of its sharers may run on */
+    size_t available;           /* processors of the node that whoever started them may run on */
     char node[PEERS_NODE_MOST]; /* the name of the node */
 };
 
@@ -88,26 +88,27 @@ struct peers {
     const struct peers_kind *kind;
     void *state;
     struct peers_place place;
-    bool heard; /* that another one has given up */
+    bool heard; /* another rank has given up */
 };
 
 /* Bring the processes of a program together, before anything else. Where that fails, `silent` says whether
    another process tells why. */
 typedef bool peers_opener(struct peers *peers, bool *silent, struct fault *fault);
 
+/* How many ranks there are, and which of them this is; without peers (NULL) one, and the first. */
 size_t peers_count(const struct peers *peers);
 size_t peers_index(const struct peers *peers);
 
 /* Whether it is the one that speaks for all: rank 0. */
 bool peers_lead(const struct peers *peers);
 
-/* True where all have done what they had to. Else false at all of them, with the fault of the first that
-   failed, which names the rank unless it is everybody's. Whoever fails may come early: the others are warned.
- */
+/* All together: true if all have done what they had to. Else false on every rank, with the fault of the first
+   that failed, which names the rank unless all failed. A rank that fails may come early: the others are
+   warned. */
 bool peers_agree(struct peers *peers, bool done, struct fault *fault);
 
-/* Before anything else is exchanged: false at all of them where one has another version than rank 0, or
-   structs of another layout, which a number stands for. */
+/* Before anything else is exchanged, all together: false on every rank if one has another version than rank
+   0, or structs of another layout, for which a number stands. */
 bool peers_compare_builds(struct peers *peers, const char *version, uint64_t layout, struct fault *fault);
 
 /* Let this one run on the processors of all ranks of its node while the others are idle, or on its own again.
@@ -117,22 +118,22 @@ void peers_take_processors(const struct peers *peers, bool of_all);
 /* While there is work between two agreements: false once another rank has given up. */
 bool peers_go_on(struct peers *peers, struct fault *fault);
 
-/* The verdict of rank 0, with its fault, holds for all. */
+/* All together: whether rank 0 is done; if not, all fail with its fault. */
 bool peers_follow(struct peers *peers, bool done, struct fault *fault);
 
 /* All together: the least of their values. */
 bool peers_min(struct peers *peers, uint64_t *value, struct fault *fault);
 
-/* The bytes of rank 0, at all. */
+/* All together: every rank gets the bytes of rank 0. */
 bool peers_broadcast(struct peers *peers, void *bytes, size_t size, struct fault *fault);
 
-/* Messages to and from some of them, as peers_kind has it. */
+/* Start messages to and from other ranks, look after them, and wait for them (peers_kind). */
 bool peers_start_messages(struct peers *peers, const struct peers_message *messages, size_t count,
                           struct fault *fault);
 bool peers_test_messages(struct peers *peers);
 bool peers_wait_for_messages(struct peers *peers, struct fault *fault);
 
-/* Memory that ranks of a node see, as peers_kind has it. */
+/* Get memory that ranks of a node see, and give it back (peers_kind). */
 bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen, void **memory,
                  struct fault *fault);
 void peers_unshare(struct peers *peers, void *memory);
@@ -144,7 +145,8 @@ typedef bool peers_taker(void *data, const void *bytes, size_t size, struct faul
 bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
                   struct fault *fault);
 
-/* The first so many of them, to be closed; whether this rank is one of those shows in the team's kind. */
+/* All together: form a team of the first `count` ranks, to be closed with peers_close. On the other ranks its
+   kind is NULL. */
 bool peers_team(struct peers *peers, size_t count, struct peers *team, struct fault *fault);
 void peers_close(struct peers *peers);
 

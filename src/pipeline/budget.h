@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What pipelines share, and who waits for it. */
+/* Memory and devices that pipelines share, and the queue of those who wait for them. */
 struct budget {
     uint64_t memory;     /* bytes in all */
     size_t device_count; /* of those that pipelines take */
@@ -25,7 +25,7 @@ struct budget {
 void budget_open(struct budget *budget, uint64_t memory, size_t device_count);
 void budget_close(struct budget *budget);
 
-/* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first
+/* Wait until this memory is free, or all there is where more is asked for, and take it: first come, first
    served, so that nobody waits for ever. Returns what was taken, to be returned. Without a budget (NULL)
    nothing is counted. */
 uint64_t budget_claim(struct budget *budget, uint64_t bytes);

@@ -411,7 +411,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
         request.threads = request.threads_of_all;
     if (!list_stops(pipeline, fault))
         return false;
-    /* What the plan has to stop at, and what others than it hold in memory. */
+    /* The plan stops at tees, and leaves room for what others hold in memory. */
     request.split = pipeline->ranks.split.kind;
     request.on_start = take_room;
     request.listener = pipeline;
@@ -519,6 +519,7 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     return true;
 }
 
+/* Keep what the targets say about themselves, before they are closed. */
 static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
 {
     const struct target *targets = pipeline->targets.list;

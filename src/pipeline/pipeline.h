@@ -38,7 +38,7 @@ struct pipeline_watched {
 
 struct pipeline;
 
-/* What a pipeline is asked for. It stays the caller's, and must not move. */
+/* A request for a pipeline. It stays the caller's, and must not move. */
 struct pipeline_request {
     const char *input, *output;   /* as file_in_open and file_out_open take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */

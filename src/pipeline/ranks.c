@@ -109,6 +109,7 @@ static bool look_into(const struct file_in *file, uint64_t at, void *bytes, size
     return true;
 }
 
+/* Size, time and the checksums of both ends of a file. */
 static bool look_at_file(const struct file_in *file, struct view *view, struct fault *fault)
 {
     size_t size;
@@ -126,6 +127,7 @@ static bool look_at_file(const struct file_in *file, struct view *view, struct f
     return done;
 }
 
+/* Refuse a file that is not that of rank 0, and say how it differs. */
 static bool compare_views(const struct view *own, const struct view *first, const char *name,
                           struct fault *fault)
 {

@@ -103,6 +103,7 @@ static uint64_t bytes_of(const struct joint_spool *spool)
     return begin_of(spool, spool->split->members);
 }
 
+/* All ranks together: rank 0 makes a file beside the first output, and the others join it. */
 static bool spool_open(struct joint_spool *spool, const struct job *job, const struct split *split,
                        size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                        struct fault *fault)
@@ -144,6 +145,7 @@ struct pouring {
     size_t plane_bytes, batch; /* planes */
 };
 
+/* Write some planes of one rank into the sink. */
 static bool pour_planes(const struct pouring *pouring, uint64_t begin, size_t planes, struct fault *fault)
 {
     for (size_t first = 0, count, got; first < planes; first += count) {
@@ -421,6 +423,7 @@ struct extent {
     size_t count, bytes;
 };
 
+/* By rank 0: the paths of its temporary files. */
 static bool list_own(struct targets *targets, struct extent *extent, struct fault *fault)
 {
     sigset_t before;
@@ -441,6 +444,7 @@ static bool make_room(struct targets *targets, const struct extent *extent, stru
     return targets->guarded_paths != NULL && targets->guarded != NULL;
 }
 
+/* By any other rank: put these paths on its list of temporary files. */
 static void guard_all(struct targets *targets, size_t count)
 {
     const char *path = targets->guarded_paths;

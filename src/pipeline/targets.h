@@ -51,7 +51,7 @@ struct target {
     struct file_out *file; /* NULL: it is not open, or another rank's */
     struct sink sink;      /* of the file */
 
-    /* Of several ranks. */
+    /* If there are several ranks: */
     struct file_out *joined; /* of any other: rank 0's file */
     struct sink joint; /* what they write into; without a format for one rank, or until it has a place */
 };

@@ -133,7 +133,7 @@ bool forms_are_fewer(const struct levels *levels, unsigned together)
     return together < levels_most_together(levels);
 }
 
-/* Whether the form that is preferred is not what levels of so many steps ask for. */
+/* Whether the preferred form takes more steps than levels that take `together` at once. */
 static bool is_too_much(const struct stage *stage, const struct levels_step *step, size_t index,
                         unsigned together)
 {
@@ -152,8 +152,8 @@ static struct rung_wish wish_for_fewer(const struct forms_request *request, cons
     return wish;
 }
 
-/* The form of levels of so many steps, unless none reads as few planes: then the one that is preferred does
-   fewer steps, too. */
+/* The form for levels that take `together` steps at once, unless none reads as few planes: then the preferred
+   one does fewer steps, too. */
 static struct form fitting_form(const struct forms_request *request, const struct levels *levels,
                                 size_t stage, size_t index, unsigned together)
 {

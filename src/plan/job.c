@@ -171,6 +171,7 @@ static void make_picture(struct grid *grid, unsigned axis)
     grid->spacing[2] = 1.0;
 }
 
+/* Settle what is written: the region of the grid, and the header of its file. */
 static bool settle_region(const struct region_request *request, struct job *job, struct fault *fault)
 {
     const struct grid *grid = &job->in.grid;
@@ -222,7 +223,7 @@ static bool keeps_grid(const struct job *job)
            (job->region_kind == REGION_PIECE || grid_same_extents(&job->in.grid, &job->written.grid));
 }
 
-/* What the chain leaves of the meaning of values, if its last stage takes `last_steps` steps. */
+/* How values of the result relate to those of the input, if the last stage takes `last_steps` steps. */
 static enum values values_of(const struct job *job, uint64_t last_steps)
 {
     enum values values = job->copies && keeps_grid(job) ? VALUES_COPIED : VALUES_FILTERED;

@@ -62,7 +62,7 @@ void job_divide(struct job *job, struct range window, size_t member, size_t memb
 /* Whether how many steps it takes depends on how little they change: --until. */
 bool job_waits_for_change(const struct job *job);
 
-/* The header of a file that has the state after so many steps of the last stage. */
+/* The header of a file that has the state after `steps` steps of the last stage. */
 struct header job_written_after(const struct job *job, uint64_t steps);
 
 /* Settle the job for an open source. Options that the input does not allow are refused; on failure nothing is

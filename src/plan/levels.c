@@ -156,7 +156,7 @@ size_t levels_widest_reach(const struct levels *levels)
     return widest;
 }
 
-/* The same of so many steps at once. */
+/* The reach of an operation that takes several steps at once. */
 static size_t reach_of(const struct levels *levels, const struct levels_step *step, size_t index,
                        unsigned steps)
 {

@@ -42,7 +42,7 @@ struct levels_span {
     bool open_begin, open_end;
 };
 
-/* A mark between two steps: so many of a stage are behind. */
+/* A mark between two steps: `step` steps of the stage are done. */
 struct levels_mark {
     size_t stage;
     uint64_t step;

@@ -149,6 +149,7 @@ unsigned lower_joint_channels(const struct stage *stage, const struct encoding *
     return encoding_colours(encoding) + (covered ? 1 : 0);
 }
 
+/* Heat that is more than its taps. Its scale is a value, and becomes one of samples. */
 static bool lower_heat(const struct stage *stage, const struct encoding *encoding, struct op *op,
                        struct fault *fault)
 {
@@ -291,6 +292,7 @@ static void unite(struct reach *reach, const struct reach *other)
     widen(reach, other->high);
 }
 
+/* One operation that does what several passes do, and reaches as far as all of them. */
 static struct op join(const struct op *passes, size_t count)
 {
     struct op joint = passes[0];

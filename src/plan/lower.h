@@ -27,10 +27,10 @@ struct step {
  */
 unsigned lower_joint_channels(const struct stage *stage, const struct encoding *encoding);
 
-/* The extents of the fields of a grid with so many channels of work. */
+/* The extents of the fields of a grid, with the channels that are computed. */
 struct shape lower_shape(const struct grid *grid, unsigned channels);
 
-/* Samples in so many planes of them. */
+/* Samples in `planes` planes of these extents. */
 double lower_samples(const struct shape *shape, size_t planes);
 
 /* Make the operations of one step of a stage, which lower_free releases; on failure nothing is left.

@@ -60,6 +60,7 @@ static double expected_planes(const struct plan *plan)
     return (double)job->in.volumes * (double)planes;
 }
 
+/* The job as a prediction sees it. */
 static struct prediction_case case_of(const struct plan_request *request, const struct plan *plan)
 {
     const double planes = expected_planes(plan);
@@ -106,7 +107,7 @@ static void keep_first(struct plan *plan)
         lane_close(&plan->lanes[i]);
 }
 
-/* Whether every two of so many lanes reach each other's memory. */
+/* Whether each of the first `count` lanes reaches the memory of all others. */
 static bool all_reach(const struct plan *plan, size_t count)
 {
     const struct lane *lanes = plan->lanes;
@@ -194,7 +195,7 @@ static bool check_part(const struct job *job, const struct source *source, const
     return true;
 }
 
-/* What the schedule has to know: planes and their bytes, what moves them, and which ways to run are
+/* The plan as a schedule sees it: planes and their bytes, what moves them, and which ways to run are
    allowed. */
 static struct schedule_request schedule_request_of(const struct plan_request *request,
                                                    const struct forms_request *forms,
@@ -257,6 +258,7 @@ static void fit_forms(struct plan *plan, const struct forms_request *forms)
     plan->levels.unrolled = schedule->spooled || plan->shares.around;
 }
 
+/* By what each device adds, if the run adds anything up. */
 static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
     plan->adds = request->stats || job_waits_for_change(plan->job);

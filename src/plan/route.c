@@ -92,6 +92,7 @@ static void leave_out(struct route *route, const struct route_pass *pass, struct
     count(cost, pass, passes);
 }
 
+/* Count the passes to a mark, those alike many at a time. */
 static void survey_to(struct route *route, struct levels_mark end, bool into_sink, struct route_cost *cost)
 {
     struct route_pass before = {.from = ROUTE_SOURCE};

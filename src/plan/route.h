@@ -47,8 +47,8 @@ struct route_way {
     bool stops;    /* the result stands in a spool file before it goes into the sink */
 };
 
-/* The number of passes from source to sink, and what they need; if steps are taken on trial, at most so much.
- */
+/* The number of passes from source to sink, and what they need. Where steps are taken on trial, these are the
+   most. */
 struct route_cost {
     uint64_t passes;
     double again; /* planes that are read once more, by all of them */

@@ -59,7 +59,7 @@ struct attempt {
 
 /* ---- how much at a time ---- */
 
-/* How many planes make up so many bytes: one at least, and no more than there are. */
+/* How many planes these bytes hold: one at least, and no more than there are. */
 static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 {
     return size_most(1, size_least(bytes / size_most(1, plane_bytes), planes));
@@ -232,7 +232,7 @@ static size_t counted_bytes(const struct schedule_request *request, const struct
                  : schedule->memory_bytes - device_bytes(request, schedule) * schedule->lanes;
 }
 
-/* Whether what was counted fits into so much memory (0: no limit), and the device's own. */
+/* Whether what was counted fits into `memory` (0: no limit), and into the memory of the device. */
 static bool is_within(const struct schedule *schedule, const struct schedule_request *request,
                       uint64_t memory)
 {
@@ -296,6 +296,7 @@ static void list_candidates(const struct schedule_request *request, struct sched
 
 /* ---- one of them ---- */
 
+/* A candidate with its levels, which take as many steps at once as it says. */
 static struct attempt attempt_of(const struct schedule_request *request,
                                  const struct schedule_candidate *candidate)
 {

@@ -177,7 +177,8 @@ static const char *keeps_alone(const struct prediction_case *expected)
     return expected->shape->planes < 2 ? "there is only one plane" : NULL;
 }
 
-/* As many as are predicted to be done first, where all may be taken; more than planes never help. */
+/* Take the number of devices that is predicted to be done first, where all may be taken. More than there are
+   planes never help. */
 static void choose_fastest(const struct prediction_case *expected, struct selection *selection)
 {
     struct devices *devices = &selection->devices, some = *devices;

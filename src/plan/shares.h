@@ -27,12 +27,12 @@ size_t shares_overlap(const struct shares *shares);
 struct range shares_own(const struct shares *shares, size_t index);
 size_t shares_most(const struct shares *shares);
 
-/* The planes of a device, and so many on either side, as far as there are planes. */
+/* The planes of a device and `reach` planes on either side, as far as there are any. */
 struct range shares_reached(const struct shares *shares, size_t index, size_t reach);
 
-/* The number of pieces in which a level of such a reach computes so many planes. If the inside is large
-   enough, the borders are computed first, and exchanged while the inside is computed. If the level takes
-   several steps at once, each piece computes planes beside it again. */
+/* The number of pieces in which a level computes its planes. If the inside is large enough, the borders are
+   computed first, and exchanged while the inside is computed. If the level takes several steps at once, each
+   piece computes planes beside it again. */
 unsigned shares_pieces(size_t planes, size_t reach);
 
 /* The first of some planes, as many as a single device owns: which device, and how it numbers them. */
@@ -69,10 +69,10 @@ struct shares_transit {
     size_t device_bytes; /* on a device that has memory of its own */
 };
 
-/* Bytes of so many planes in transit: whole pages, since devices lock whole pages. */
+/* Bytes that planes in transit take: whole pages, since devices lock whole pages. */
 size_t shares_parcel_bytes(size_t plane_bytes, size_t planes);
 
-/* The most memory that a rank needs for planes in transit before a level of such a reach, whichever ranks see
+/* The most memory that a rank needs for planes in transit before a level of this reach, whichever ranks see
    each other's memory; false if that is too much to be counted. */
 bool shares_count_transit(const struct shares *shares, size_t reach, size_t plane_bytes,
                           struct shares_transit *most);

@@ -26,7 +26,7 @@ enum split_fate {
     SPLIT_UNLIKE     /* processes would compute different levels */
 };
 
-/* What is known of one kind of split. */
+/* One kind of split: whether it is possible, and what it would cost. */
 struct split_option {
     enum split_fate fate;
     size_t members;    /* processes that compute, if it is possible; the others do nothing */

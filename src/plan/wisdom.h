@@ -28,8 +28,8 @@ struct wisdom {
 void wisdom_load(struct wisdom *wisdom);
 void wisdom_free(struct wisdom *wisdom);
 
-/* Fill in the device: as its backend describes it, with the CPU's threads where so many are asked for; or so
-   many of them that share the planes. */
+/* Fill in the device as its backend describes it, with the number of threads if -j asks for one, or of the
+   devices that share the planes. */
 void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backend, int index,
                         unsigned threads, size_t together);
 

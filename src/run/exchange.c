@@ -147,6 +147,7 @@ static struct peers_message message_of(const struct exchange *exchange, const st
     return message;
 }
 
+/* List the parcels of this rank, with a buffer and a message for each. */
 static bool prepare_parcels(struct exchange *exchange)
 {
     if (!list_parcels(exchange))

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the members of this process need to exchange planes during one walk over the levels. */
+/* All that this process's members need to exchange planes during one walk over the levels. */
 struct exchange {
     const struct exchange_kind *kind; /* copies, or messages */
     const struct plan *plan;

@@ -37,6 +37,7 @@ struct io_ring {
     struct fault fault;
 };
 
+/* The buffers of a ring, which the device allocates. */
 static bool create_slots(struct io_ring *ring, size_t count, size_t bytes, struct fault *fault)
 {
     ring->slots = mem_zeroed(count, sizeof *ring->slots, "a ring", fault);
@@ -90,6 +91,7 @@ static bool tell_fault(struct io_ring *ring, struct fault *fault)
     return false;
 }
 
+/* The next buffer of a phase, or the fault of a ring that has stopped. */
 static bool take_slot(struct io_ring *ring, unsigned phase, struct io_slot **slot, struct fault *fault)
 {
     size_t place;
@@ -258,7 +260,7 @@ static void stop(struct io_threads *threads, const struct fault *fault)
         io_ring_stop(threads->other, fault);
 }
 
-/* What a thread does that reads: claim, read, pass on, until the load is in or something fails. */
+/* The work of a thread that reads: claim, read, pass on, until the load is in or something fails. */
 static void read_planes(struct io_threads *threads)
 {
     struct io_slot *slot;
@@ -283,7 +285,7 @@ static bool prepare(struct io_threads *threads, struct fault *fault)
     return prepared;
 }
 
-/* What a thread does that writes. */
+/* The work of a thread that writes: take, write, free, until the ring is finished or something fails. */
 static void write_planes(struct io_threads *threads)
 {
     struct io_slot *slot;

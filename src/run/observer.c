@@ -90,6 +90,7 @@ void observer_stats_free(struct observer_stats *stats)
     stats->planes = stats->kept[0] = stats->kept[1] = NULL;
 }
 
+/* Tallies for both ends, of all volumes if this is the first. */
 static bool begin_stats(void *state, const struct plan *plan, struct fault *fault)
 {
     struct observer_stats *stats = state;
@@ -114,6 +115,7 @@ static void add_up(const struct observer_stats *stats, enum observer_end end, co
         tally_add_plane(&totals[i % channels], &planes[i]);
 }
 
+/* Tally each plane by itself, and add it to the sums or keep it until those before it are known. */
 static bool add_planes(const struct observer_stats *stats, enum observer_end end, const void *samples,
                        struct range planes, struct fault *fault)
 {

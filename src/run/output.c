@@ -10,8 +10,7 @@
 
 enum { LOW, HIGH, ENDS };
 
-/* What is kept, in the form in which it goes to rank 0: the places and sizes of both ends, and their
-   bytes. */
+/* Kept bytes in the form in which they go to rank 0: the places and sizes of both ends, and their bytes. */
 struct output_fringe_ends {
     uint64_t at[ENDS], size[ENDS];
     unsigned char bytes[];
@@ -115,7 +114,7 @@ void output_fringe_close(struct output_fringe *fringe)
 
 /* ---- planes ---- */
 
-/* Of each plane, keep only what the job writes. */
+/* Keep only the part of each plane that the job writes. */
 static void cut(const struct job *job, void *samples, size_t planes)
 {
     if (!region_has_whole_planes(&job->region, &job->out.grid))

@@ -34,7 +34,7 @@ struct output_fringe {
 bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
                         bool direct, struct fault *fault);
 
-/* The most bytes that a rank keeps of so many. */
+/* The most that a rank keeps of a file of these bytes: both ends. */
 size_t output_fringe_most(uint64_t bytes);
 
 /* Write some of these bytes: into the file, or into what is kept. Threads may do so at once. */

@@ -308,6 +308,8 @@ static struct io_load load_of(const struct run *run, const struct pass *pass)
                             run->plan->schedule.batch};
 }
 
+/* Start the threads that read. The end of the file is checked by the lane that reads its last planes, unless
+   lanes read side by side. */
 static bool start_reader(struct run *run, struct pass *pass)
 {
     struct io_end end = roll_end(&pass->roll);
@@ -376,6 +378,7 @@ static double close_ring(struct io_ring **ring)
     return seconds;
 }
 
+/* End the threads and rings of a pass, and add up what they took. */
 static void close_pass(struct run *run, struct pass *pass, bool done)
 {
     struct io_work reading = io_threads_end(pass->reader, done);
@@ -503,6 +506,7 @@ static struct run run_of_member(const struct run *all, size_t member, struct par
     return run;
 }
 
+/* One member's turn of moving planes. */
 static bool move_share(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     struct move *move = context;

@@ -23,7 +23,7 @@
 /* Steps that are taken on trial before their changes are looked at, where a pass goes over spool files. */
 #define TRIAL_STEPS 4096
 
-/* What is known of the stage with --until so far. */
+/* The stage with --until, as far as it has come. */
 struct until {
     uint64_t steps; /* steps that the run has taken */
     struct convergence checks;
@@ -566,7 +566,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
            observers_finish(&run->observers, request->peers, fault) && gather(&running) &&
            finish_files(&running);
     progress_end(&running.progress);
-    /* What was found, whether the run succeeded or not. */
+    /* The summary is filled in whether the run succeeded or not. */
     *summary = summarise(&running);
     if (done && run->encode.ranged && !run->unmapped) {
         summary->low = intensity_value(&plan->job->intensity, run->encode.low);

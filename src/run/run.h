@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a run is asked for, besides its plan. */
+/* A request for a run, besides its plan. */
 struct run_request {
     size_t volume; /* of the source's series, from 0 on: each is a run of its own, and the last ends source
                       and sink */

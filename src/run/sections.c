@@ -271,6 +271,7 @@ struct excerpt {
     size_t row, lines, rows;
 };
 
+/* Which rows, and which lines of the first one, a process has to give. */
 static struct excerpt excerpt_of(const struct section *section)
 {
     const struct range *seen = &section->seen;
@@ -314,6 +315,7 @@ static bool pack(struct bundle *bundle, struct fault *fault)
     return true;
 }
 
+/* Rank 0 adds what a process has packed. */
 static bool unpack(void *data, const void *bytes, size_t size, struct fault *fault)
 {
     const struct bundle *bundle = data;

@@ -164,7 +164,7 @@ void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct lev
     sweep->frame.of_source = false;
 }
 
-/* Whether the fields have places for so many planes more as they stand. */
+/* Whether the fields have places for more planes without moving their windows. */
 static bool stand_free(const struct sweep *sweep, size_t planes)
 {
     return sweep->fed + planes <= sweep->window.first + sweep->window.count;
@@ -344,6 +344,7 @@ static void count_for(struct sweep_team *team, const struct level *level)
  * between. */
 enum part { WHOLE, LOW, HIGH, INSIDE };
 
+/* The planes of a part of a share. */
 static struct range part_of(struct range own, enum part part, size_t reach)
 {
     switch (part) {

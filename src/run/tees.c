@@ -99,7 +99,7 @@ static bool take_all(struct tees *tees, size_t index, const struct field *field,
     return lane->backend->tell_outcomes(lane->device, &tees->list[index].outcomes, fault);
 }
 
-/* Those of the planes that the job writes, for each tee at this step. */
+/* Take those planes that the job writes, for each tee at this step. */
 static bool take_wanted(struct tees *tees, uint64_t step, const struct field *field, struct range planes,
                         struct fault *fault)
 {
