@@ -19,6 +19,7 @@ double encoding_alpha_factor(const struct encoding *encoding)
     return encoding->alpha ? sample_opaque(encoding->type) / encoding->opaque : 1.0;
 }
 
+/* A value through the transfer curve, in the arithmetic of the work type. */
 static double decoded(const struct encoding *encoding, enum work_type work, double value)
 {
     double max = sample_max(encoding->type);
@@ -37,6 +38,7 @@ static double decoded(const struct encoding *encoding, enum work_type work, doub
     return value;
 }
 
+/* Colour times alpha, likewise. */
 static double covered(enum work_type work, double colour, double alpha, double max)
 {
     return work == WORK_F32 ? (double)((float)colour * arith_cover_f32((float)alpha, (float)max))

@@ -47,6 +47,7 @@ ISA_INLINE void chain_group(size_t vectors, const struct chain *chain, size_t sh
         vector_store(out + shift + i * LANES, sums[i]);
 }
 
+/* A row by a chain of any length: groups of OPEN_SUMS vectors, of half as many, then single ones. */
 static void chain_any(const struct chain *chain, size_t shift, size_t count, real *out)
 {
     size_t end = shift + count;
@@ -265,6 +266,7 @@ ISA_INLINE void star_rows(const struct star *star, const vector *weights, bool p
     }
 }
 
+/* All rows of the pair of planes, from the last to the first. */
 ISA_INLINE void star_run(const struct star *star, bool past_caches, size_t pitch, size_t rows, size_t count,
                          struct write_behind *behind)
 {
@@ -373,6 +375,7 @@ ISA_INLINE void box_block(const struct box *box, size_t high, size_t wide, size_
     }
 }
 
+/* A number of rows, with as many vectors at once as there are registers, then one by one. */
 ISA_INLINE void box_run(const struct box *box, size_t high, size_t pitch, size_t shift, size_t count,
                         real *out)
 {

@@ -33,6 +33,7 @@ struct peaks {
     atomic_uint_least64_t least, greatest;
 };
 
+/* Raise a peak to a rank, unless another thread has raised it further. */
 static void raise_peak(atomic_uint_least64_t *peak, uint64_t rank)
 {
     uint_least64_t seen = atomic_load(peak);
@@ -344,6 +345,7 @@ static void widen(const real *values, size_t count, real *least, real *greatest)
     *greatest = high;
 }
 
+/* The colours of a row, as they would be written. */
 static void measure_row(const struct measuring *measuring, size_t plane, size_t row, real *least,
                         real *greatest)
 {

@@ -155,6 +155,7 @@ static bool find_rows(struct direct *direct, size_t plane, size_t row)
     return true;
 }
 
+/* Write samples that are done, by streaming stores if nobody would find them in the caches. */
 static void store_block(const struct direct *direct, real *to, const real *from, size_t count)
 {
     if (direct->past_caches)
@@ -288,6 +289,7 @@ static void sum_blocks(const struct direct *direct, struct span x, const real *o
     }
 }
 
+/* A row of the part, by the fastest way that its neighbours in memory allow. */
 static void direct_row(struct direct *direct, size_t plane, size_t row, struct span x)
 {
     const real *old = row_of(direct->from, plane, direct->channel, row);

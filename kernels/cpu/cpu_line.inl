@@ -210,6 +210,7 @@ static void group_across(const struct line *line, int64_t first, size_t rows, in
     sum_group(line, &group);
 }
 
+/* Copy rows that EDGE_HOLD keeps. */
 static void hold_across(const struct line *line, struct span along, struct span others, struct span x)
 {
     for (int64_t i = along.first; i < along.end; i++) {
@@ -222,6 +223,7 @@ static void hold_across(const struct line *line, struct span along, struct span 
     }
 }
 
+/* All rows of a part whose taps cross rows or planes. */
 static void lines_across(const struct line *line, const struct axis *along, struct span others, struct span x)
 {
     struct span own = computed(line, along->extent, along->own);

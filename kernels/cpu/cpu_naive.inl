@@ -84,6 +84,7 @@ struct block {
     const struct site *site;
 };
 
+/* The reader of a block for joint channels. */
 static const real *read_block(const void *source, size_t tap, size_t channel, real *scratch)
 {
     const struct block *block = source;
@@ -160,6 +161,7 @@ static void advance_uncover(const struct op *op, const struct field *from, const
                 (real)op->max, site->count, out);
 }
 
+/* Whether a tap of the sample leaves the grid along an axis. */
 static bool reaches_outside(struct reach reach, size_t index, size_t extent)
 {
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;

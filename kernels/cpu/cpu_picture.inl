@@ -108,6 +108,7 @@ ISA_INLINE void box_lines(size_t rows, const real *weights, const struct lines *
     }
 }
 
+/* By the loop for the number of rows and the kind of taps. */
 static void sum_picture(const struct picture *picture, const struct lines *lines)
 {
     bool is_star = picture->op->tap_count == PICTURE_STAR;
@@ -137,6 +138,7 @@ static real **line_of(const struct picture *picture, unsigned level, int64_t row
     return &picture->levels[level * PICTURE_RING + (size_t)row % PICTURE_RING];
 }
 
+/* A free slot for a row of a level. */
 static real *take_line(struct picture *picture, unsigned level, int64_t row)
 {
     return *line_of(picture, level, row) = picture->free_slots[--picture->free_count];
@@ -215,11 +217,13 @@ static void hold_picture_row(const struct picture *picture, int64_t row, const r
 
 /* ---- rows on their way ---- */
 
+/* A row of the picture in the field, also beyond its ends if they wrap. */
 static const real *line_source(const struct picture *picture, int64_t row)
 {
     return row_of(picture->from, (size_t)wrapped(row, picture->row.extent), picture->channel, picture->place);
 }
 
+/* Copy the rows of level 0 that are due into slots, edges filled. */
 static void load_lines(struct picture *picture, int64_t row)
 {
     struct span rows = lines_due(picture, 0, row), x = level_span(&picture->x, picture->tiling->steps);

@@ -53,6 +53,7 @@ static bool check_wish(const struct rung_wish *wish, struct fault *fault)
     return true;
 }
 
+/* The most steps of a pass that are worth trying for an op. */
 static unsigned chosen_steps(const struct op *op, const struct shape *shape)
 {
     return cpu_tiling_suits_picture(op) ? CHOSEN_PICTURE_STEPS

@@ -72,6 +72,7 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
     }
 }
 
+/* The reaction after a relaxation, if the op has one. */
 static void react(const struct op *op, real *u, size_t count)
 {
     real reaction = (real)op->reaction, remainder = (real)op->remainder;
@@ -225,6 +226,7 @@ static bool is_centre(const struct op_tap *tap)
 
 /* ---- rows of fields, and the sums of their changes ---- */
 
+/* A row of a field. */
 static real *row_of(const struct field *field, size_t plane, unsigned channel, size_t row)
 {
     const struct shape *shape = &field->shape;

@@ -166,6 +166,7 @@ static void sweep_parts(void *context, size_t first, size_t count, unsigned memb
     }
 }
 
+/* Cut the sweep and share its parts among the threads. */
 static void run_parts(const struct cpu_sweep *sweep, sweep_part *part)
 {
     const struct shape *shape = &sweep->to->shape;
@@ -251,6 +252,7 @@ static void write_behind_pace(struct write_behind *behind, size_t turns)
     behind->fetch_portion = portion_of(behind->expected, behind->expected_count, turns);
 }
 
+/* Fetch a portion of the blocks that are expected. */
 static void prefetch_portion(struct write_behind *behind)
 {
     struct byte_block *block = &behind->expected[behind->expected_first];

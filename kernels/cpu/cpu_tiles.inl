@@ -140,6 +140,7 @@ static real *plane_at(const struct cpu_tile *tile, unsigned level, int64_t plane
     return samples_in(tile, *slot_of(tile, level, plane));
 }
 
+/* Let a plane of a level have a slot. */
 static real *put_plane(struct cpu_tile *tile, unsigned level, int64_t plane, struct cpu_slot slot)
 {
     *slot_of(tile, level, plane) = slot;
@@ -186,6 +187,7 @@ static real *kept_rows(const struct cpu_tile *tile, unsigned level, int64_t plan
     return tile->kept + ((size_t)(coming - first) * (tiling->steps - 1) + level - 1) * kept_of_plane(tile);
 }
 
+/* Level 0 reads the field again, and nobody reads the last level: only levels between them keep rows. */
 static bool keeps_rows(const struct cpu_tile *tile, unsigned level)
 {
     return level > 0 && level < tile->tiling->steps && tile->tiling->kept_samples > 0;
@@ -280,6 +282,7 @@ static void fill_margins(const struct cpu_tile *tile, unsigned level, real *slot
     }
 }
 
+/* Whether EDGE_HOLD keeps samples at an index of an axis: a tap leaves the grid there. */
 static bool is_held(const struct axis *axis, struct reach reach, int64_t index)
 {
     return index + reach.low < 0 || index + reach.high >= axis->extent;
@@ -291,6 +294,7 @@ struct step {
     real *slot, *old;
 };
 
+/* Copy samples that keep their values from the level before. */
 static void copy_held(const struct cpu_tile *tile, const struct step *step, struct span rows, struct span x)
 {
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
@@ -329,6 +333,7 @@ static const real *source(const struct cpu_tile *tile, size_t layer, int64_t pla
                   (size_t)wrapped(row, tile->row.extent));
 }
 
+/* Have a plane's rows fetched, in all layers. */
 static void expect_plane(struct cpu_tile *tile, int64_t plane, struct span rows, struct span x)
 {
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
@@ -427,6 +432,7 @@ static void relax_area(const struct cpu_tile *tile, const struct area *area, uin
     }
 }
 
+/* Heat relaxes copies of the samples of the level before. */
 static void heat_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
     size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
@@ -624,6 +630,7 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
     finish_plane(tile, &upper, &area);
 }
 
+/* One plane of a level, by the loop of the engine. */
 static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct area area = {level, plane, block_span(tile, level),
@@ -781,6 +788,7 @@ static void lay_out(struct cpu_tile *tile, char *arena)
     tile->bases = (const real **)(arena + layout->bases);
 }
 
+/* The engine's loop over an area. */
 static tile_area *area_of(enum cpu_engine engine, enum op_kind kind)
 {
     if (engine == CPU_ENGINE_BOX)

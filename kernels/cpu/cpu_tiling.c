@@ -194,6 +194,8 @@ static size_t one_row(const struct cpu_tiling *tiling, const struct op *op)
     return 1;
 }
 
+/* Rows of a tile that reads the field in place: so many that the planes of a step stay in the second-level
+ * cache. */
 static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
 {
     size_t room = NEAR_CACHE_BYTES / work_size(op->work);
@@ -208,6 +210,7 @@ static size_t slots_room(void)
     return near >= LARGE_NEAR_CACHE ? NEAR_SHARE(near) : FAR_CACHE_BYTES;
 }
 
+/* Rows of a tile with which all its slots fit into the cache. */
 static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op)
 {
     size_t room = slots_room() / work_size(op->work);
@@ -218,6 +221,7 @@ static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op
 
 /* ---- cuts ---- */
 
+/* Tiles that lie side by side, in all groups of channels. */
 static size_t columns_of(const struct cpu_tiling *tiling, const struct shape *shape)
 {
     return size_divided_up(shape->nx, tiling->tile_x) * tiling->groups;
@@ -267,6 +271,7 @@ static size_t parts_of_length(const struct cut_axis *axis, size_t length)
     return size_divided_up(axis->extent, length);
 }
 
+/* An axis for parts of at most `longest`, and none so short that most of it is seam. */
 static struct cut_axis cut_axis_of(size_t extent, struct cpu_margin margin, unsigned steps, size_t longest)
 {
     struct cut_axis axis = {.extent = extent, .seam = both(margin) * steps / 2};
@@ -312,6 +317,7 @@ static struct cpu_cut shared_cut(const struct cut_axis *plane, const struct cut_
     return best;
 }
 
+/* Parts of both axes: in planes because of the kept rows, in rows only to keep threads busy. */
 static struct cpu_cut cut_blocks(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                                  int threads)
 {
@@ -409,6 +415,7 @@ static void lay_out(struct cpu_tiling *tiling, const struct op *op)
     layout->bytes = size_rounded_up(layout->bases + 3 * op->tap_count * entry, LINE_BYTES);
 }
 
+/* Arithmetic of an update, in plain taps. */
 static double work_of(const struct op *op)
 {
     double taps = (double)op->tap_count + 1.0;
@@ -491,6 +498,7 @@ static bool exceeds_arena(const struct cpu_tiling *tiling)
     return slots > (double)ARENA_BYTES;
 }
 
+/* The same for a wished tile of an engine without slots. */
 static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, size_t tile_rows)
 {
     double read = (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x;
