@@ -170,6 +170,7 @@ static bool read_speeds(struct device *device, const cudaDeviceProp *properties,
     return true;
 }
 
+/* The limits that decide what can be launched, and the speeds. */
 static bool read_limits(struct device *device, struct fault *fault)
 {
     cudaDeviceProp properties;

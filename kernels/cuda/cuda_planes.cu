@@ -26,6 +26,7 @@ struct cuda_staging : staging {
     bool under_way;          /* the host has not waited for the copy */
 };
 
+/* Samples from one row to the next: whole sectors. */
 static size_t pitch_of(const struct shape *shape, enum work_type work)
 {
     size_t unit = CUDA_ROW_ALIGNMENT / work_size(work);
@@ -193,6 +194,7 @@ static bool copy_staging(struct device *device, struct cuda_staging *staging, si
     return staging->under_way;
 }
 
+/* Mark the end of the kernel that uses `packed`. */
 static bool note_converted(struct device *device, struct cuda_staging *staging, struct fault *fault)
 {
     return cuda_device_check(cudaEventRecord(staging->converted, device->stream), device, "an event", fault);
@@ -341,6 +343,8 @@ static bool end_handing(const struct device *device, struct cuda_span *span, str
     return span->under_way;
 }
 
+/* The copy itself, in the receiver's stream, between the events of its stopwatch and before that of the
+ * field. */
 static bool copy_planes(const struct device *device, const struct field *from, struct range planes,
                         struct device *other, const struct field *to, size_t first, struct fault *fault)
 {
@@ -382,6 +386,7 @@ static bool be_ready_for(struct device *device, struct field *to, struct fault *
            (to->arrived != NULL || cuda_device_create_event(device, &to->arrived, fault));
 }
 
+/* Neither device's kernels are waited for by the host: all order is by events. */
 bool cuda_planes_hand_over(struct device *device, struct field *from, struct range planes,
                            struct device *other, struct field *to, size_t first, struct fault *fault)
 {

@@ -43,6 +43,7 @@ static bool put(const struct device *device, void **to, const void *from, size_t
            cuda_device_check(cudaStreamSynchronize(device->stream), device, what, fault);
 }
 
+/* The taps in the work type, at least one, so that the memory is never empty. */
 template <typename T>
 static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
 {
@@ -64,6 +65,7 @@ static bool put_taps(const struct device *device, struct routine *routine, struc
     return done;
 }
 
+/* The values outside the grid, if the edge rule has any. */
 template <typename T>
 static bool put_outside(const struct device *device, struct routine *routine, unsigned channels,
                         struct fault *fault)
@@ -170,6 +172,7 @@ static bool is_on_ladder(const char *name)
     return false;
 }
 
+/* Say why no rung serves a wish. */
 static bool refuse_wish(const struct rung_wish *wish, const char *refusal, struct fault *fault)
 {
     if (wish->rung == NULL)

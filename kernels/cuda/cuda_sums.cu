@@ -140,6 +140,7 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     return done;
 }
 
+/* Copy packed planes to the device. */
 static bool send_tallied(struct device *device, const void *samples, size_t bytes, struct fault *fault)
 {
     return reserve(device, &device->tallied, bytes, "statistics", fault) &&

@@ -795,6 +795,7 @@ template <size_t Count> static bool has_taps(const struct op *op, const int (&ta
     return true;
 }
 
+/* Whether an op has the faces of a volume, or of a picture. */
 static bool is_volume(const struct op *op)
 {
     return has_taps(op, volume_taps);
@@ -900,6 +901,7 @@ struct tiling {
     int narrow_lanes;        /* in a row of these */
 };
 
+/* How tiles cover a plane of a volume, or a row of a picture. */
 template <typename Form> static struct tiling tile(long long nx, long long rows)
 {
     const long long height = Form::Warps * Form::Rows, rest = nx % Form::Width;
@@ -954,6 +956,7 @@ template <typename Form> static double operations(const struct op *op)
     return cuda_operations(op) - (Form::Conducts && !Form::Relaxes ? cuda_flux_operations(op) / 2 : 0);
 }
 
+/* Fill in the form of a launch over the whole grid. */
 template <typename Form> static void describe(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct shape *shape = asked->shape;

@@ -114,6 +114,7 @@ struct halo_turn {
 
 /* ---- shared memory ---- */
 
+/* Bytes of an array, a multiple of 16, so that the next one is aligned. */
 template <typename U> __host__ __device__ __forceinline__ size_t halo_bytes(size_t count)
 {
     return (count * sizeof(U) + 15) / 16 * 16;
@@ -215,6 +216,7 @@ struct halo_sample {
     }
 };
 
+/* Find a sample of the tile's plane by its place in the tile. */
 template <typename T>
 static CUDA_INLINE halo_sample halo_sample_of(const halo_task<T> &task, const halo_place &place, int row,
                                               int x)
@@ -256,6 +258,7 @@ static inline bool halo_serves(const struct cuda_question *asked)
     return true;
 }
 
+/* A tile of the extents, with the halo that the op's taps need. */
 static inline halo_tile halo_tile_with(const struct op *op, int x, int rows, int planes)
 {
     halo_tile tile = {x, rows, planes, op->x, op->row, op->plane, 0, 0, 0, 0, 0};

@@ -109,6 +109,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
     }
 }
 
+/* Shared memory has the two tables and the ring: the planes in reach, and MARCH_AHEAD more. */
 template <typename T> static bool march_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, MARCH_X, MARCH_ROWS);

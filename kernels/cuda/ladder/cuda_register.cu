@@ -233,6 +233,7 @@ static register_kernel_of<T, Filter> register_choose(const struct op *, unsigned
                                        : register_kernel<T, Filter, 1, REGISTER_THREADS_MOST>;
 }
 
+/* A tap must be in the middle plane or on the thread's own column. */
 static bool register_serves(const struct cuda_question *asked)
 {
     if (!halo_serves(asked))

@@ -499,6 +499,7 @@ struct area walk_area(const struct op *op, int nx, int planes, struct range rang
     return area;
 }
 
+/* Add an area, cut into patches, to those of a launch. */
 template <typename T> void patch_add(patch_task<T> *task, int *count, struct area area, int width, int height)
 {
     long long patches = 0;
@@ -653,6 +654,7 @@ template <typename T> bool fused_2d_shape(const struct cuda_question *asked, str
     return true;
 }
 
+/* Launch the walk over an area. */
 template <typename Form> cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
 {
     using T = typename Form::T;
@@ -704,6 +706,7 @@ template <typename T> cudaError_t patch_launch(const struct cuda_job *job, const
     return CUDA_LAUNCH(job->stream, grid, dim3(PATCH_THREADS), shared, kernel, task);
 }
 
+/* The TMA walk alone, or the walk and then the patches that it leaves. */
 template <typename T> cudaError_t fused_2d_launch(const struct cuda_job *job)
 {
     const struct op *op = job->op->op;

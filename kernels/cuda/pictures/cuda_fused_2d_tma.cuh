@@ -98,6 +98,7 @@ static inline int window_index(const struct op_tap *tap)
     return (tap->dplane + 1) * 3 + tap->dx + 1;
 }
 
+/* The taps of an op in their places of the window. */
 template <typename Taps> static inline Taps window_taps(const struct op *op)
 {
     Taps taps = {};
@@ -231,6 +232,7 @@ template <typename Form> struct tma2d_walk {
         return Form::Staged ? CUDA_WARP * Pack : Pack;
     }
 
+    /* The edges among the lane's columns, and the packs that it stores. */
     CUDA_INLINE void find_edges()
     {
         const int useful = origin + Form::Halo, beyond = min(useful + Form::Useful, job.from.nx);
@@ -494,6 +496,7 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- two rows ---- */
 
+    /* One of the two rows of a pair. */
     template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_row()
     {
         const int arriving = first_row() + Form::BoxRows * now + Turn;

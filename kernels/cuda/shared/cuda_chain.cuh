@@ -394,6 +394,7 @@ static inline int cuda_star_index(const struct op_tap *tap)
     }
 }
 
+/* All of the seven-point star. */
 static inline bool cuda_is_star1(const struct op *op)
 {
     if (!cuda_is_chain(op) || op->tap_count != 7)
@@ -427,6 +428,7 @@ static inline bool cuda_is_full_box(const struct op *op)
     return cuda_is_chain(op) && op->tap_count == 27;
 }
 
+/* All of the five-point star of a picture. */
 static inline bool cuda_is_full_cross(const struct op *op)
 {
     static const int boxes[] = {4, 12, 13, 14, 22};

@@ -90,6 +90,7 @@ CUDA_INLINE constexpr enum work_type work_of(double)
     return WORK_F64;
 }
 
+/* An encoding in numbers of the work type. */
 template <typename T> coding<T> coding_of(const struct encoding *encoding)
 {
     const struct sample_limits limits = sample_limits(encoding->type, work_of(T()));

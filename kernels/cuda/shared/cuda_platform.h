@@ -251,6 +251,7 @@ struct cuda_boxed_field {
 
 typedef CUtensorMap cuda_box_map;
 
+/* The driver's function that encodes maps: it is found at run time, so that no driver is linked. */
 static inline cudaError_t cuda_find_encoder(void **encoder)
 {
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;

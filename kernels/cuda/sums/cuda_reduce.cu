@@ -371,6 +371,7 @@ template <typename Source, int Factor> struct cuda_form form_of(const leaves &le
     return form;
 }
 
+/* Launch the kernel that folds leaves. */
 template <typename Source, int Factor>
 cudaError_t fold_leaves(const Source &source, const leaves &leaves, typename Source::total *totals,
                         cudaStream_t stream)
@@ -424,6 +425,7 @@ extern const struct rung cuda_sum_rungs[] = {
 /* The most leaves of a block, and the farthest apart: no launch has more blocks than a device can count. */
 #define MOST_APART 65536
 
+/* A wish for threads that fold several samples each, or for blocks that fold several leaves each. */
 static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction,
                            struct cuda_refusal *refusal)
 {

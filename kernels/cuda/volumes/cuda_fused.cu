@@ -35,6 +35,7 @@ static constexpr int fused_warps(bool crowded, bool keeps)
     return !crowded ? 8 : keeps ? 10 : 12;
 }
 
+/* Rows of a thread. */
 static constexpr int fused_rows(bool crowded, int levels)
 {
     return crowded && levels == 4 ? 3 : 4;
@@ -44,6 +45,7 @@ template <typename T, bool Crowded, int FusedSteps, bool Full, bool Keeps>
 using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Crowded, FusedSteps),
                              fused_warps(Crowded, Keeps), FusedSteps, Full, Keeps>;
 
+/* Whether the form keeps planes: because of the edge rule, or since the op has not all taps of the star. */
 static bool fused_keeps(const struct op *op)
 {
     return !cuda_is_star1(op) || star_keeps(op);
@@ -91,6 +93,7 @@ static const struct fused_walk *fused_find(const struct cuda_limits *limits, con
     return NULL;
 }
 
+/* Settle the star's walk with as many steps as shared memory allows. */
 template <typename T>
 static bool fused_shape_of_star(const struct cuda_question *asked, int wished, struct cuda_form *form)
 {

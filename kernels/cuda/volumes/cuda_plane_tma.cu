@@ -382,6 +382,7 @@ static bool serves(const struct cuda_limits *limits, const struct op *op, const 
            shape->rows >= static_cast<size_t>(Form::Height);
 }
 
+/* Fill in the parameters and the map of boxes, and launch. */
 template <typename Form> static cudaError_t launch(const struct cuda_job *from, int residents)
 {
     using T = typename Form::T;

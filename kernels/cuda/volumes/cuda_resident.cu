@@ -484,6 +484,7 @@ struct resident_side {
     int halos;      /* sides at which there are other tiles: 0 to 2 */
 };
 
+/* The largest and the smallest range of an axis, and its neighbours. */
 static struct resident_side side_of(int extent, int tiles)
 {
     return {static_cast<int>(cuda_ceil_divide(extent, tiles)), extent / tiles, std::min(tiles, 3) - 1};
@@ -589,6 +590,7 @@ static int packs_of(size_t nx, enum work_type work)
         cuda_ceil_divide(static_cast<long long>(nx), 16 / static_cast<int>(work_size(work))));
 }
 
+/* Bytes of the two fields of borders. */
 static size_t border_bytes(size_t packs, size_t rows, size_t planes, size_t channels)
 {
     return 2 * 16 * packs * rows * planes * channels;
@@ -599,6 +601,7 @@ static size_t signal_bytes(const struct cuda_limits *limits)
     return static_cast<size_t>(limits->multiprocessors) * RESIDENT_SIGNAL_STRIDE * sizeof(unsigned);
 }
 
+/* Whether the op and the grid are of the kind that the rung serves, whatever their size. */
 static bool serves(const struct cuda_question *asked)
 {
     const struct op *op = asked->op;
@@ -626,6 +629,7 @@ static struct resident_grid grid_of(const struct cuda_question *asked)
             resident_most_planes(work_size(asked->op->work), asked->limits->code)};
 }
 
+/* Settle the fastest cut, if there is one, and describe it. */
 template <typename T> static bool resident_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct shape *shape = asked->shape;
@@ -724,6 +728,7 @@ template <typename Form> static resident_job<typename Form::T> job_of(const stru
     return job;
 }
 
+/* Reset the signals, and launch all blocks together. */
 template <typename Form> static cudaError_t launch_form(const struct cuda_job *from)
 {
     resident_job<typename Form::T> job = job_of<Form>(from);
