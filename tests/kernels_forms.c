@@ -645,7 +645,7 @@ START_TEST(tiles_at_the_ends_of_rows)
         struct trial trial = {
             .options = options, .grid = grid_make(3, extent[0], extent[1], extent[2]), .rung = "fused"};
         trial.grid.channels = 1 + (unsigned)(i / 3 % 2);
-        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + i % 3 * 2,
+        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + i % 5,
                  edges[i % LENGTH(edges)]);
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;

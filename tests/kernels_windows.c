@@ -93,10 +93,11 @@ END_TEST
 /* ---- windows of volumes ---- */
 
 /* Less than a pack, rows of whole packs and of one column more; less than a tile, several, and more planes
-   than one walk has. */
-static const size_t volume_extents[][3] = {
-    {1, 1, 1},    {2, 1, 3},    {13, 17, 5}, {31, 13, 33}, {33, 31, 17}, {129, 9, 4}, {4, 33, 13},
-    {131, 35, 3}, {128, 5, 70}, {17, 2, 31}, {260, 14, 3}, {3, 129, 2},  {34, 5, 133}};
+   than one walk has; last columns that fill half of a warp's, a quarter, and an eighth. */
+static const size_t volume_extents[][3] = {{1, 1, 1},    {2, 1, 3},   {13, 17, 5},  {31, 13, 33},
+                                           {33, 31, 17}, {129, 9, 4}, {4, 33, 13},  {131, 35, 3},
+                                           {128, 5, 70}, {17, 2, 31}, {260, 14, 3}, {3, 129, 2},
+                                           {34, 5, 133}, {64, 35, 3}, {160, 67, 2}, {16, 133, 2}};
 
 static const char *const volume_windows[] = {
     "gradient",
@@ -244,6 +245,28 @@ START_TEST(dense_windows_stay_in_registers)
 }
 END_TEST
 
+/* A window of a volume's planes runs in strips, unless rows are short and end within a pack. */
+START_TEST(short_rows_choose_their_rung)
+{
+    static const struct {
+        size_t nx;
+        const char *rung;
+    } rows[] = {{512, "strip"}, {513, "plane"}, {255, "plane"}, {1025, "strip"}};
+
+    for (size_t i = 0; i < way_count; i++) {
+        if (strcmp(ways[i].name, "its own choice") != 0)
+            continue;
+        for (size_t k = 0; k < LENGTH(rows); k++) {
+            const struct grid grid = grid_make(3, rows[k].nx, 40, 12);
+            const struct question asked = question_of(
+                &ways[i], NULL, "-f matrix:1,2,3,2,1;2,4,6,4,2;3,6,9,6,3;2,4,6,4,2;1,2,3,2,1", &grid, false);
+            ck_assert(asked.served);
+            ck_assert_str_eq(asked.form.rung->name, rows[k].rung);
+        }
+    }
+}
+END_TEST
+
 /* ---- passes as one ---- */
 
 static void ask_operations(struct step *step, void *expected)
@@ -313,6 +336,7 @@ TCase *windows_case(void)
     TCase *tests = tcase_create("windows");
 
     tcase_add_test(tests, dense_windows_stay_in_registers);
+    tcase_add_test(tests, short_rows_choose_their_rung);
     tcase_add_test(tests, passes_join_and_part);
     tcase_add_test(tests, volumes_are_joined);
     tcase_add_loop_test(tests, windows_along_an_axis, 1, UNROLLED_RADIUS + 2);

@@ -492,6 +492,15 @@ template <typename T> bool whole_shape(const struct cuda_question *asked, struct
     return serves;
 }
 
+/* The tiles in which rows end within a pack take as long as some five others each, by 5×5 taps at 513³ on an
+   H100: whether rows are so short that this counts. */
+template <typename T> bool has_slow_ends(size_t nx)
+{
+    const size_t pack = cuda_pack_of<T>::samples;
+
+    return nx % pack != 0 && nx < 8 * CUDA_WARP * pack;
+}
+
 template <typename T> bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const bool is_picture = cuda_is_picture(asked->op, asked->shape);
@@ -500,6 +509,8 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
         return cuda_refuse(asked->refusal, "taps leave the plane");
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in strips");
+    if (!is_picture && asked->wish->rung == NULL && has_slow_ends<T>(asked->shape->nx))
+        return cuda_refuse(asked->refusal, "short rows that end within a pack: rung plane is faster");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
         form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */
         return true;

@@ -30,6 +30,9 @@
 /* How the next plane comes while one is chained: into registers, or from memory into L2, which takes none. */
 enum plane_ahead { PLANE_IN_REGISTERS, PLANE_IN_L2 };
 
+/* Lanes side by side that read a line of the memory, 128 bytes. */
+#define PLANE_LEAST_LANES 8
+
 /* What the compiler must know of a walk. Rows: that a thread owns. Blocks: that a multiprocessor should hold.
  */
 template <typename Type, step_taps Taps_, int Radius_, bool Gradient_, int Rows_, int Warps_, int Blocks_,
@@ -93,6 +96,9 @@ template <typename Form> static inline struct plane_tiles plane_tile(long long n
     struct plane_tiles tiles = {static_cast<unsigned>(nx / Form::Width), 0, 0, CUDA_WARP, 0};
 
     while (tiles.narrow_lanes > 1 && tiles.narrow_lanes / 2 * Form::Pack > rest)
+        tiles.narrow_lanes /= 2;
+    /* Half of them suffice where the columns just fill them. Less than a line of the memory is slower. */
+    if (tiles.narrow_lanes / 2 * Form::Pack == rest && tiles.narrow_lanes / 2 >= PLANE_LEAST_LANES)
         tiles.narrow_lanes /= 2;
     tiles.wide = tiles.across * static_cast<unsigned>(cuda_ceil_divide(rows, height));
     if (rest > 0)
@@ -499,25 +505,6 @@ enum plane_kind {
     PLANE_FIVE   /* of 5×5×5 */
 };
 
-/* How far the farthest tap lies from a sample along any axis. */
-static int radius_of(const struct op *op)
-{
-    const auto farther = [](struct reach reach) { return cuda_larger(-reach.low, reach.high); };
-
-    return cuda_larger(farther(op->x), cuda_larger(farther(op->row), farther(op->plane)));
-}
-
-/* All taps along the axes that reach so far. */
-static bool is_star(const struct op *op, int radius)
-{
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1)
-            return false;
-    }
-    return op->tap_count == static_cast<size_t>(6 * radius + 1);
-}
-
 /* Several taps along one axis, as many as lie between the first and the last. */
 static bool is_whole_line(const struct op *op)
 {
@@ -531,13 +518,13 @@ static bool is_whole_line(const struct op *op)
 static enum plane_kind kind_of(const struct op *op)
 {
     static const enum plane_kind stars[] = {PLANE_NOT, PLANE_STAR1, PLANE_STAR2, PLANE_STAR3, PLANE_STAR4};
-    const int radius = radius_of(op);
+    const int radius = op_radius(op);
 
     if (op->kind == OP_GRADIENT)
         return op->tap_count == 3 ? PLANE_GRADIENT : PLANE_NOT;
     if (!cuda_is_chain(op) || op->tap_count == 0 || radius > 4)
         return PLANE_NOT;
-    if (radius > 0 && is_star(op, radius))
+    if (radius > 0 && op_is_star(op) && op->tap_count == static_cast<size_t>(6 * radius + 1))
         return stars[radius];
     return radius <= 1 ? PLANE_THREE : radius == 2 ? PLANE_FIVE : PLANE_NOT;
 }

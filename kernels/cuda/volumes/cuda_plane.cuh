@@ -1,6 +1,7 @@
 /* Rung `plane`: what its two walks share, which take one step, and what others ask of them.
  *
- * A form has what cuda_march_common.cuh asks for, and what step_taps_of has. */
+ * A form of either has what step_taps_of has; that of the boxes' walk has what cuda_march_common.cuh asks
+ * for, too. */
 #ifndef CUDA_PLANE_CUH
 #define CUDA_PLANE_CUH
 
