@@ -22,6 +22,8 @@ static bool is_faster(const struct bench_row *row, const struct bench_row *faste
     return row->equal && (fastest->form.rung == NULL || row->seconds < fastest->seconds);
 }
 
+/* Print a row, and remember it if it is the fastest of all, or the fastest in the form that a plan takes. The
+   two differ where a plan does not know the best form: that is what --tune is for. */
 static bool take_row(struct bench_case *bench, const struct bench_row *row)
 {
     bench->differs = bench->differs || !row->equal;
@@ -45,6 +47,8 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
     struct fault refusal;
     bool done;
 
+    /* The fault of a refusal is a local one: a rung that does not apply is a line of the table, not the end
+       of the bench. */
     if (!bench_case_prepare(bench, stand, bench->op, wish, &kernel, &refusal))
         return bench_table_refusal(bench, wish->rung, &refusal);
     row.form = kernel.form;
@@ -53,6 +57,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
            bench_case_compare(bench, stand, last, bench_case_planes(bench), 0, &row.equal);
     if (done && row.equal)
         done = bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
+    /* A pass of several steps is compared with others by the time of one of them. */
     row.seconds /= row.form.steps;
     stand->backend->release(stand->device, kernel.routine);
     return done && take_row(bench, &row);
@@ -62,6 +67,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
 static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
+/* One line of a sweep over tiles: the same wish with another tile. */
 static bool bench_tile(struct bench_case *bench, const struct rung_wish *wish, unsigned x, unsigned y)
 {
     struct rung_wish tiled = *wish;
@@ -188,6 +194,8 @@ static bool bench_ladder(struct bench_case *bench)
     const char *asked = bench->request->plan.wish.rung;
     struct fault refusal;
 
+    /* The operation is new: neither the rows nor the judge's bytes of the one before say anything about it.
+       Then the form that a plan would take is settled, by which rows are marked. */
     bench->best.form.rung = bench->taken.form.rung = NULL;
     bench_case_forget(bench);
     if (!bench_case_settle(bench, &free, &bench->planned, &refusal))
@@ -197,6 +205,8 @@ static bool bench_ladder(struct bench_case *bench)
         if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
             return false;
     }
+    /* Wisdom is kept before the line of the fastest row says so, and before several devices are tried, which
+       takes long. */
     if (bench->request->keep && !keep_best(bench, bench->best.seconds, 1))
         return false;
     bench_table_best(bench);
@@ -224,12 +234,14 @@ static bool bench_joined(struct bench_case *bench, const struct stage *stage, st
     bench->op = &joined.ops[0];
     if (!lower_join(&joined) || !bench_case_settle(bench, &wish, &form, &refusal))
         return true;
+    /* The judge does not know joined passes; bench_case_expect has it take them one by one. */
     snprintf(title, sizeof title, "%s, operations 1 to %zu as one", stage->spec, joined.pass_count);
     bench->title = title;
     if (!bench_ladder(bench))
         return false;
     if (bench->planned.rung == NULL)
         return true;
+    /* One row takes the place of the rows of all passes that were joined; the rows behind them move up. */
     memmove(taken->rows + 1, taken->rows + joined.pass_count, (joined.count - 1) * sizeof *taken->rows);
     taken->rows[0] = bench->taken;
     taken->count = joined.count;
@@ -255,6 +267,8 @@ static void bench_whole(struct bench_case *bench, const struct stage *stage, con
     bench_table_whole(bench, &whole);
 }
 
+/* The tables of a stage: one for each operation of its step, one for passes joined, and a line for the
+   whole. */
 static bool bench_ops(struct bench_case *bench, const struct stage *stage)
 {
     struct taken_rows taken = {.count = bench->step.count};
@@ -304,6 +318,8 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     sums = mem_zeroed(2, bytes, "the sums", bench->fault);
     if (sums == NULL)
         return false;
+    /* Sums have no routine of their own: the device is told by which form it adds from now on. The judge adds
+       the same two fields by its own code, and every bit of every sum must agree. */
     stand->backend->add_by(stand->device, &row.form);
     done = bench_case_add_changes(bench, sums) &&
            judge->backend->change(judge->device, judge->fields[0], judge->fields[1], bench->shape.channels,
@@ -315,6 +331,8 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     return done && take_row(bench, &row);
 }
 
+/* A way to add: as the device would have it, then with other numbers of samples a thread, unless the command
+   line has one. */
 static bool bench_sum_rung(struct bench_case *bench, const struct rung *rung)
 {
     struct rung_wish wish = bench->request->plan.sums;
@@ -337,6 +355,7 @@ static bool bench_sums(struct bench_case *bench)
     if (backend->sum_rungs->name == NULL || (plan->wish.rung != NULL && plan->sums.rung == NULL))
         return true;
     bench->title = "changes of a step, added up";
+    /* Sums belong to no operation: without one, the table leaves out what only rungs of stages have. */
     bench->op = NULL;
     bench->best.form.rung = NULL;
     if (!bench_case_fill(bench, &bench->judge, 1) || !bench_case_fill(bench, &bench->device, 1) ||
@@ -363,6 +382,7 @@ static bool bench_stage(struct bench_case *bench, const struct stage_request *re
 
     if (!stage_build(request, &bench->request->grid, bench->request->force, &stage, bench->fault))
         return false;
+    /* Stages are built and opened one after the other, so that only the fields of one are in memory. */
     done = bench_case_open(bench, &stage) && (only_sums || bench_ops(bench, &stage)) &&
            (!last || bench_sums(bench));
     bench_case_close(bench);

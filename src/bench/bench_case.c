@@ -15,9 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An odd number has a run in the middle, which is the median. */
 #define RUNS             9
 #define LEAST_SECONDS    0.005 /* of one run: so many launches that starting them does not show */
 #define MOST_LAUNCHES    1000
+/* The backend times the multiply-adds itself. Fields are filled and compared in batches of this many bytes,
+   so that the staging buffer stays small beside the fields; members of a pool take this many samples at a
+   time. */
 #define MULTIPLYING_RUNS 5
 #define BATCH_BYTES      ((size_t)64 << 20)
 #define FILLED_TOGETHER  ((size_t)64 << 10)
@@ -37,6 +41,8 @@ double bench_case_rate(const struct bench_case *bench, double seconds)
     return count / seconds;
 }
 
+/* The rung alone would not do: a sweep prints the same rung with many tiles, and one of them is the
+   plan's. */
 bool bench_case_is_planned(const struct bench_case *bench, const struct form *form)
 {
     const struct form *planned = &bench->planned;
@@ -60,6 +66,8 @@ struct range bench_case_planes(const struct bench_case *bench)
 /* Uniform in [−1, 1), from a counter: the same samples whatever the batch. Seeds give other samples. */
 static double noise(uint64_t seed, uint64_t index)
 {
+    /* The mixing of splitmix64. Of its 64 bits, 53 fill a double's fraction: times 2^-52 they lie between 0
+       and 2. */
     uint64_t bits = ((seed << 48) + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -73,6 +81,7 @@ struct filling {
     uint64_t seed, first; /* the index of the batch's first sample */
 };
 
+/* A part of a batch, by one member of the pool. */
 static void fill_some(void *context, size_t first, size_t count, unsigned member)
 {
     const struct filling *filling = context;
@@ -123,6 +132,8 @@ static bool fetch(struct bench_case *bench, struct bench_stand *stand, const str
            await_staging(bench, stand);
 }
 
+/* The stands of a fleet number planes from the start of their halo, the judge's from the start of the
+   grid. */
 static struct range higher_by(struct range planes, size_t higher)
 {
     return (struct range){planes.first + higher, planes.count};
@@ -137,6 +148,8 @@ bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand,
     struct pool *pool;
     bool filled = true;
 
+    /* Noise for gigabytes takes a while on one thread. Each batch is drawn by all threads, then sent while
+       they rest: the one staging buffer is free again only once the device has taken it. */
     if (!pool_create(&pool, (unsigned)thread_count(0) - 1, THREAD_FULL_STACK, bench->fault))
         return false;
     while (filled && next_batch(bench, planes, &batch)) {
@@ -156,6 +169,7 @@ bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t
     return bench_case_fill_planes(bench, stand, field, bench_case_planes(bench), 0);
 }
 
+/* A device with three fields, of which the first is filled with noise. */
 static bool open_stand(struct bench_case *bench, struct bench_stand *stand, const struct backend *backend,
                        const struct device_request *request)
 {
@@ -195,6 +209,7 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
     unsigned most = kernel->form.steps;
     double unused = 0.0;
 
+    /* Field 0 is only read, so that every row begins with the same samples; the other two take turns. */
     for (unsigned taken = 0, together; taken < steps; taken += together) {
         struct field *to = *last == stand->fields[1] ? stand->fields[2] : stand->fields[1];
         together = steps - taken < most ? steps - taken : most;
@@ -206,6 +221,7 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
     return stand->backend->sync(stand->device, &unused, bench->fault);
 }
 
+/* Copy the judge's field into memory, where all rows of the table can compare with it. */
 static bool keep_expected(struct bench_case *bench, const struct field *field)
 {
     struct range planes = {0, 0};
@@ -260,6 +276,7 @@ bool bench_case_expect(struct bench_case *bench, unsigned steps)
 
     if (bench->expected_steps == steps)
         return true;
+    /* Fewer steps than the judge has taken cannot be taken back: it begins anew. */
     if (bench->expected_steps > steps)
         bench_case_forget(bench);
     done = judge_steps(bench, steps - bench->expected_steps) && keep_expected(bench, bench->expected_field);
@@ -306,6 +323,7 @@ bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *w
     unsigned calls = 1;
     double runs[RUNS + 1];
 
+    /* The first run is a single call: it warms up caches and clocks, and tells how many calls fill a run. */
     for (int run = 0; run <= RUNS; run++) {
         runs[run] = 0.0;
         if (!watch->begin(bench, context))
@@ -386,6 +404,8 @@ static bool measure_copy(struct bench_case *bench)
     return true;
 }
 
+/* What the device's units could do at best, in the median of some runs; NAN where a backend has no such
+   kernel. */
 static void measure_multiply_adds(struct bench_case *bench)
 {
     struct bench_stand *stand = &bench->device;
@@ -408,6 +428,8 @@ static bool open_stands(struct bench_case *bench)
     const struct backend *backend;
     char text[256];
 
+    /* The judge takes all threads, whatever -j says: its time is not measured. Where the CPU is measured, it
+       is told to use its plainest build on one thread, so that vectors and threads are what is judged. */
     if (!selection_find_devices(plan, &bench->devices, bench->fault))
         return false;
     backend = bench->devices.backend;
@@ -426,10 +448,12 @@ bool bench_case_open(struct bench_case *bench, const struct stage *stage)
 {
     const struct grid *grid = &bench->request->grid;
 
+    /* Samples go in and come out as the work type itself, so that no rounding hides a difference. */
     bench->encoding = (struct encoding){
         .type = work_sample(bench->request->work), .channels = grid->channels, .gamma = 1.0};
     bench->shape = lower_shape(grid, grid->channels);
     bench->plane_bytes = grid_plane_samples(grid) * work_size(bench->request->work);
+    /* Batches are of whole planes: one where a plane alone is larger. */
     bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
     if (bench->batch > bench->shape.planes)
         bench->batch = bench->shape.planes;

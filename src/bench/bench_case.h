@@ -109,7 +109,8 @@ bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand,
                             struct range planes, size_t higher);
 
 /* The form that a wish gets on the device, for the operation at hand; and a routine of any operation on a
- * stand. */
+   stand. A wish that cannot be met fills the fault, which then says why the rung does not apply. A prepared
+   routine is the caller's to release. */
 bool bench_case_settle(const struct bench_case *bench, const struct rung_wish *wish, struct form *form,
                        struct fault *fault);
 bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand, const struct op *op,
@@ -119,8 +120,8 @@ bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand
 bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
                            const struct bench_kernel *kernel, unsigned steps, struct field **last);
 
-/* The judge's bytes after so many steps; a higher number than the last one takes the steps between. Once they
-   are forgotten, whoever asks next begins anew. */
+/* The judge's bytes after this many steps; a higher number than the last one takes the steps between. Once
+   they are forgotten, whoever asks next begins anew. */
 bool bench_case_expect(struct bench_case *bench, unsigned steps);
 void bench_case_forget(struct bench_case *bench);
 
@@ -135,9 +136,12 @@ typedef bool bench_call(struct bench_case *bench, void *context);
 bool bench_case_pass(struct bench_case *bench, void *kernel);
 bool bench_case_add_changes(struct bench_case *bench, void *sums);
 
-/* The median time of a call by the device's stopwatch, or by others. */
+/* The median time of a call by the device's stopwatch, or by others. The call must be repeatable: it may run
+   thousands of times. False when a call failed, with the bench's fault filled. */
 bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds);
 
+/* Another stopwatch, for calls that run on several devices: `end` waits for all of them and adds the
+   seconds. */
 struct bench_watch {
     bench_call *begin;
     bool (*end)(struct bench_case *bench, void *context, double *seconds);

@@ -12,6 +12,8 @@
 /* Fields that passes take turns with. */
 enum { FIELDS = 2 };
 
+/* All of the devices and their shares. The arrays have an entry for each device, in the order of the command
+   line. */
 struct fleet {
     struct bench_case *bench;
     struct lane lanes[DEVICES_MOST];
@@ -32,6 +34,8 @@ static struct fleet fleet_of(struct bench_case *bench, const struct form *form, 
     size_t reach = size_most((size_t)-op->plane.low, (size_t)op->plane.high);
     struct fleet fleet = {.bench = bench, .shape = bench->shape, .form = form};
 
+    /* A halo is as deep as a pass looks: the reach of a step, or of the form, times the steps of a pass. A
+       periodic edge makes neighbours of the first and the last device. */
     fleet.shares = (struct shares){.planes = bench->shape.planes,
                                    .count = count,
                                    .halo = size_most(reach, form->reach) * form->steps,
@@ -122,6 +126,7 @@ static struct range grid_planes_of(const struct fleet *fleet, size_t index)
     return (struct range){own.first - shares_overlap(&fleet->shares), own.count};
 }
 
+/* A lane as a stand, so that a fleet fills and compares its planes by the same code as a single device. */
 static struct bench_stand stand_of(const struct fleet *fleet, size_t index)
 {
     const struct lane *lane = &fleet->lanes[index];
@@ -132,6 +137,7 @@ static struct bench_stand stand_of(const struct fleet *fleet, size_t index)
                                 .staging = fleet->staging[index]};
 }
 
+/* Each device gets its own planes of the judge's noise; the halos come from the neighbours, as in a run. */
 static bool fill(struct fleet *fleet)
 {
     bool done = true;
@@ -182,6 +188,7 @@ static bool begin_all(struct bench_case *bench, void *context)
     return done;
 }
 
+/* Seconds of one device since the span began; waiting for planes of a neighbour counts. */
 static bool end_one(struct fleet *fleet, size_t index, double *seconds)
 {
     const struct lane *lane = &fleet->lanes[index];
@@ -209,6 +216,7 @@ static bool end_all(struct bench_case *bench, void *context, double *seconds)
 
 /* ---- a row ---- */
 
+/* Set the counters back: the passes that compared bytes are no part of the measurement. */
 static bool forget_handings(struct fleet *fleet)
 {
     bool done = true;
@@ -227,6 +235,8 @@ static bool tell_share(struct fleet *fleet, size_t index, struct bench_share *sh
 {
     const struct lane *lane = &fleet->lanes[index];
     const double steps = (double)fleet->passes * fleet->form->steps;
+    /* Counters cover all runs, the first one too. Divided by all steps that were taken, they are figures of
+       one step. */
     const double plane = (double)lane->backend->field_bytes(&fleet->shape, fleet->bench->request->work, 1);
 
     if (!lane->backend->tell_handings(lane->device, &fleet->handing[index], fleet->bench->fault))
@@ -257,6 +267,7 @@ bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fl
     bool done = true;
 
     *row = (struct bench_fleet_row){.count = count, .form = bench->best.form};
+    /* Even the smallest share must hold what both of its neighbours take from it, side by side. */
     *fits = count <= bench->shape.planes && 2 * fleet.shares.halo <= bench->shape.planes / count;
     if (!*fits)
         return true;

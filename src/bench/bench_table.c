@@ -48,7 +48,8 @@ static double rate_in_units(const struct bench_case *bench, double seconds)
     return bench_case_rate(bench, seconds) / unit_of(bench).count;
 }
 
-/* Blocks of threads, with registers and shared memory of their own: columns of a GPU's table. */
+/* Blocks of threads, with registers and shared memory of their own: columns of a GPU's table. The CPU's rungs
+   leave these columns out. */
 static bool has_blocks(const struct bench_case *bench)
 {
     return bench->device.backend != &backend_cpu;
@@ -124,6 +125,8 @@ static void comment(const struct bench_case *bench, const struct bench_row *row,
 static void print_text_row(struct bench_case *bench, const struct bench_row *row)
 {
     const struct form *form = &row->form;
+    /* The traffic is what the form must move, not what the device did move: a cache that fails shows as a low
+       figure. */
     double moved = bench_case_cells(bench) / row->seconds * form->bytes_per_update;
     double share = share_of_multiply_adds(bench, row);
     char tile[32], coarsen[32], multiplied[32] = "-", words[256];
@@ -251,6 +254,7 @@ static bool plot_row(struct bench_case *bench, const char *rung, const struct be
     return plot_add_bar(bench->request->plot, &bar, bench->fault);
 }
 
+/* The title of a chart, which must say on its own what was measured and on which device. */
 static void describe(const struct bench_case *bench, char *text, size_t size)
 {
     const struct grid *grid = &bench->request->grid;
@@ -301,6 +305,7 @@ bool bench_table_row(struct bench_case *bench, const struct bench_row *row)
 
 bool bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
 {
+    /* A refusal has the members that name the row, and its reason in place of figures. */
     if (bench->request->json) {
         struct json json = begin_json_row(bench, rung);
         json_text(&json, "refused", refusal->text);

@@ -45,6 +45,7 @@ static void svg_close(struct svg *svg)
     *svg = (struct svg){.stream = NULL};
 }
 
+/* Every element goes through here, so that the picture becomes as large as what is drawn on it. */
 static void reach(struct svg *svg, double x, double y)
 {
     svg->width = x + MARGIN > svg->width ? x + MARGIN : svg->width;
@@ -91,6 +92,7 @@ static void svg_curve_end(struct svg *svg, const char *colour)
         fprintf(svg->stream, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", colour);
 }
 
+/* Three letters mean something in XML. Anything but ASCII would have a width that is not known. */
 static void put_letter(FILE *stream, char letter)
 {
     if (letter == '<' || letter == '>')
@@ -101,6 +103,7 @@ static void put_letter(FILE *stream, char letter)
         fputc(letter >= ' ' && letter <= '~' ? letter : '?', stream);
 }
 
+/* The width counts for what stands to the right of the anchor; nothing is drawn left of the margin. */
 static void svg_text(struct svg *svg, double x, double y, enum anchor anchor, const char *text,
                      const char *colour)
 {
@@ -158,6 +161,8 @@ void plot_close(struct plot *plot)
     *plot = (struct plot){.file = NULL};
 }
 
+/* The head, which states the extents, goes before the elements in a second stream in memory, so that the file
+   gets everything in one piece. */
 static bool write_text(struct plot *plot, struct fault *fault)
 {
     char *text = NULL;
@@ -198,6 +203,7 @@ static double end_of_axis(double most, bool whole)
 {
     double tick = most > 0.0 ? tick_of(most, whole) : 1.0;
 
+    /* A value on a tick must not get another tick because division rounded up. */
     return tick * fmax(1.0, ceil(most / tick - 1e-9));
 }
 
@@ -232,7 +238,7 @@ bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *f
     return true;
 }
 
-/* What the bars of a chart need: room for the longest label, an axis up to the greatest value, a key. */
+/* The measures of a chart of bars: room for the longest label, an axis up to the greatest value, a key. */
 struct bars {
     double labels, most;
     bool chosen; /* one of them is */
@@ -337,6 +343,7 @@ static double height_of(const struct decades *decades, double value, double bott
 
 static void draw_decades(struct plot *plot, const struct decades *decades, double left, double bottom)
 {
+    /* Some eight lines at most, so that labels keep their distance however many powers of ten there are. */
     double stride = fmax(1.0, ceil((decades->high - decades->low) / 8.0));
     char text[32];
 
@@ -354,6 +361,7 @@ static void draw_points(struct plot *plot, const struct plot_checks *checks, con
 {
     size_t count = convergence_kept(checks->convergence), drawn = 0;
 
+    /* Dots are drawn after the whole curve, so that they lie on top of it. */
     for (int dots = 0; dots < (count <= DOTS_MOST ? 2 : 1); dots++) {
         drawn = 0;
         for (size_t i = 0; i < count; i++) {
@@ -412,6 +420,8 @@ static double draw_words(struct plot *plot, const struct plot_checks *checks, do
 
 void plot_draw_checks(struct plot *plot, const struct plot_checks *checks)
 {
+    /* Words come first, since their lines decide where the curve begins. Axes lie below the limit and the
+       curve. */
     const struct decades decades = decades_of(checks);
     double left = LEFT + DECADE_LETTERS * LETTER + GAP, end = end_of_axis((double)checks->steps, true);
     double top = draw_words(plot, checks, plot->top), bottom = top + CURVE_HEIGHT;

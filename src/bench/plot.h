@@ -40,7 +40,7 @@ struct plot {
 bool plot_open(struct plot *plot, const char *path, struct fault *fault);
 
 /* A chart of bars: those that are added until it ends. The line stands for a value that all are compared
- * with. */
+   with. The bar is copied. False for want of memory, with a fault; the bars before it stay. */
 bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *fault);
 struct plot_chart {
     const char *title, *unit;
@@ -57,9 +57,11 @@ struct plot_checks {
     uint64_t steps; /* that were taken */
     bool unreached;
 };
+/* Nothing is drawn for a change that has no logarithm; a line of text counts those. */
 void plot_draw_checks(struct plot *plot, const struct plot_checks *checks);
 
-/* Write it all. */
+/* Write it all. Until here the file has no byte of it. Then it is complete, but has no name yet
+   (base/file_set.h). */
 bool plot_finish(struct plot *plot, struct fault *fault);
 
 /* Whatever has been done so far, or failed; what was not committed is removed. */

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Where things stand in the header, in the table of tags, and in the data of a tag. */
+/* Where things stand in the header, in the table of tags, and in the data of a tag. A profile is a header of
+   128 bytes, a table of tags (a signature, an offset and a size each), and the data of the tags. Numbers have
+   the high byte first. */
 enum {
     HEADER_BYTES = 128,
     VERSION_AT = 8,
@@ -26,11 +28,14 @@ enum {
     PARAMETERS_AT = 12
 };
 
+/* A profile of curves and primaries alone takes some kilobytes and a dozen tags. */
 enum { SIZE_BYTES = 4, PROFILE_BYTES_MOST = 64 << 10, METHOD_DEFLATE = 0 };
 enum { TAGS_MOST = 100, FIXED_BYTES = 4, AXES = 3, CODES = 256 };
 
+/* Profiles round the published numbers in their own ways; other spaces in use differ by more than this. */
 #define TOLERANCE  0.002
 #define HALF_CODE  (0.5 / (CODES - 1))
+/* An s15Fixed16Number, the gamma of a curve of one entry (u8Fixed8Number), and an entry of a longer table. */
 #define FIXED_UNIT 65536.0
 #define GAMMA_UNIT 256.0
 #define TABLE_UNIT 65535.0
@@ -51,6 +56,7 @@ static const struct primary {
     {"gXYZ", {0.3851, 0.7169, 0.0971}},
     {"bXYZ", {0.1431, 0.0606, 0.7141}},
 };
+/* The matrix that "chad" holds in such a profile, row by row: what adapted the white from D65 to D50. */
 static const double from_d65_to_d50[] = {1.0479,  0.0229,  -0.0502, 0.0296, 0.9904,
                                          -0.0171, -0.0092, 0.0151,  0.7517};
 
@@ -96,6 +102,7 @@ static size_t tag_count(const struct span *profile)
     return get32(profile->bytes + HEADER_BYTES);
 }
 
+/* Tags may share their data, but each signature stands once, and no data lies in the header or the table. */
 static bool entry_is_sound(const struct span *profile, size_t number)
 {
     const unsigned char *entry = entry_of(profile, number);
@@ -142,6 +149,7 @@ static bool find_fixed(const struct span *profile, const char *tag, const char *
 
 /* ---- curves ---- */
 
+/* The curve of IEC 61966-2-1. */
 static double srgb(double code)
 {
     return code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4);
@@ -152,6 +160,7 @@ static bool table_is_sound(const struct span *data)
     return data->size >= TABLE_AT && get32(data->bytes + COUNT_AT) <= (data->size - TABLE_AT) / 2;
 }
 
+/* Between two entries of the table the curve is a straight line. */
 static double table_value(const unsigned char *table, size_t count, double code)
 {
     double place = code * (double)(count - 1);
@@ -160,6 +169,7 @@ static double table_value(const unsigned char *table, size_t count, double code)
     return (low + (high - low) * (place - (double)below)) / TABLE_UNIT;
 }
 
+/* No entry means that codes are linear; a single one is an exponent; more are the curve itself. */
 static double table_decode(const struct span *data, double code)
 {
     size_t count = get32(data->bytes + COUNT_AT);
@@ -174,6 +184,8 @@ struct parameters {
     double g, a, b, c, d, e, f;
 };
 
+/* Numbers that each type of parametric curve has in the file. Each type leaves out some of the seven. In
+   types 1 and 2 the curve begins where a X + b becomes 0. */
 static const size_t parameter_counts[] = {1, 3, 4, 5, 7};
 enum { PARAMETRIC_TYPES = sizeof parameter_counts / sizeof parameter_counts[0] };
 
@@ -235,6 +247,7 @@ static bool curve_is_srgb(const struct span *profile, const char *tag)
 
 /* ---- the whole ---- */
 
+/* For displays, from the right space to XYZ under D50: other classes mean other things by the same tags. */
 static bool header_fits(const struct span *profile, enum icc_space space)
 {
     const unsigned char *header = profile->bytes;
@@ -291,7 +304,8 @@ bool icc_is_srgb(const unsigned char *bytes, size_t size, enum icc_space space)
 
 /* ---- the chunk iCCP: a name, then the profile, deflated ---- */
 
-/* So many bytes, and whether that ends as it should. */
+/* Inflate `size` bytes; true if there are as many, and if the stream ends with the last part and not before.
+ */
 static bool inflate_part(z_stream *zlib, unsigned char *to, size_t size, bool last)
 {
     zlib->next_out = to;
@@ -305,6 +319,8 @@ static bool inflated_is_srgb(z_stream *zlib, enum icc_space space)
     unsigned char head[SIZE_BYTES];
     if (!inflate_part(zlib, head, sizeof head, false))
         return false;
+    /* The first field of a profile is its size, by which room for the rest is taken. The fault is not passed
+       on: for want of memory the profile merely counts as another one. */
     struct fault fault;
     size_t size = get32(head);
     if (size <= sizeof head || size > PROFILE_BYTES_MOST)

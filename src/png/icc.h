@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the samples are that a profile describes. */
+/* The samples that a profile describes. */
 enum icc_space { ICC_GRAY, ICC_RGB };
 
 /* Profiles of version 2 or 4 for displays, of curves and, for RGB, primaries alone. They are sRGB where each

@@ -13,6 +13,7 @@ static size_t pass_columns(const struct png_adam7 *adam7, int pass)
     return (size_t)PNG_PASS_COLS((int64_t)adam7->width, pass);
 }
 
+/* A pass without columns has no rows in the file either, not even the bytes that give their filters. */
 static size_t pass_rows(const struct png_adam7 *adam7, int pass)
 {
     return pass_columns(adam7, pass) == 0 ? 0 : (size_t)PNG_PASS_ROWS((int64_t)adam7->rows, pass);
@@ -37,6 +38,8 @@ bool png_adam7_open(struct png_adam7 *adam7, struct fault *fault)
 {
     size_t row_bytes = adam7->width * adam7->pixel_bytes;
 
+    /* The passes of a picture have as many pixels as the picture, so that its bytes are room for all of
+       them. */
     adam7->row = mem_alloc(row_bytes, 1, "a row of an interlaced picture", fault);
     if (adam7->row == NULL || adam7->spool != NULL)
         return adam7->row != NULL;
@@ -72,6 +75,7 @@ bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_
                       struct png_image_data *data, struct fault *fault)
 {
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
+        /* Each pass is filtered like a picture of its own: its first row has black above it. */
         png_rows_begin(rows, pass_columns(adam7, pass));
         for (size_t row = 0; row < pass_rows(adam7, pass); row++) {
             png_rows_next(rows, png, data, adam7->row, fault);

@@ -21,13 +21,14 @@ struct png_adam7 {
 
 /* Allocate, with spool and extents filled in; false without memory. To be closed in any case. */
 bool png_adam7_open(struct png_adam7 *adam7, struct fault *fault);
+/* The spool stays open: it is the caller's. */
 void png_adam7_close(struct png_adam7 *adam7);
 
 /* Decode all passes and keep them. What is wrong with them is told as libpng tells it. */
 bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_structp png,
                       struct png_image_data *data, struct fault *fault);
 
-/* A row of the picture. */
+/* Put a row of the picture together, once all passes are decoded. Rows may be asked for in any order. */
 bool png_adam7_row(const struct png_adam7 *adam7, size_t row, unsigned char *samples, struct fault *fault);
 
 #endif

@@ -11,16 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Limits on what a hostile file can make us hold; the longest keyword is that of the standard. */
 enum { CHUNKS_MOST = 1000, CHUNKS_BYTES_MOST = 64 << 20, KEYWORD_MOST = 79 };
 
-/* What libpng takes for a gamma, in units of 1/100000, and the last rendering intent. */
+/* The gammas that libpng accepts, in units of 1/100000, and the last rendering intent. */
 enum { GAMMA_LEAST = 16, GAMMA_MOST = 625000000, INTENT_LAST = 3 };
 
-/* Of an animation; the frames themselves come in fdAT. */
+/* The chunk before each frame of an animation; the frames themselves come in fdAT. */
 static const char frame_head[] = "fcTL";
 
-/* What is not listed is dropped: it describes samples that are no more (bKGD, hIST, sBIT, sPLT, tIME, frames
-   of an animation) or nobody here knows what it describes. */
+/* Chunks of other types are dropped: they describe samples that are no more (bKGD, hIST, sBIT, sPLT, tIME,
+   frames of an animation), or nobody here knows what they describe. */
 struct rule {
     char type[5];
     enum png_chunks_section last_section;
@@ -29,6 +30,8 @@ struct rule {
     size_t size;      /* 0: any */
 };
 
+/* Places and lengths are those of the standard. Colours must be told before the palette, the distances of
+   pixels before the image; text may stand anywhere. */
 static const struct rule rules[] = {
     {"gAMA", PNG_CHUNKS_BEFORE_PALETTE, false, false, 4},
     {"cHRM", PNG_CHUNKS_BEFORE_PALETTE, false, false, 32},
@@ -60,6 +63,7 @@ static bool begins_with_keyword(const unsigned char *bytes, size_t size)
     return zero != NULL && zero != bytes;
 }
 
+/* Whether libpng would take the value; only these two types have values that it refuses. */
 static bool in_range(const char *type, const unsigned char *bytes)
 {
     if (strcmp(type, "sRGB") == 0)
@@ -98,6 +102,7 @@ static void append(struct png_chunks *chunks, struct png_chunk *chunk)
     chunks->bytes += chunk->size;
 }
 
+/* A picture whose colours were described by such a chunk must not pass for one that has no description. */
 static bool tells_colours(const char *type)
 {
     return strcmp(type, "gAMA") == 0 || strcmp(type, "sRGB") == 0 || strcmp(type, "iCCP") == 0 ||
@@ -147,6 +152,7 @@ bool png_chunks_offer(struct png_chunks *chunks, const char *type, enum png_chun
 {
     const struct rule *rule = find_rule(type);
     const char *damage = rule == NULL ? NULL : damage_of(chunks, rule, section, bytes, size);
+    /* A chunk that is not kept is no error: it is remembered, so that the notes can say what was left out. */
     if (rule == NULL || damage != NULL) {
         drop(chunks, type, damage);
         count_frame(chunks, type, section);
@@ -181,6 +187,8 @@ const struct png_chunk *png_chunks_find(const struct png_chunks *chunks, const c
     return NULL;
 }
 
+/* The count of frames stands for the chunks of an animation, which are not listed once more by their
+   types. */
 static bool tells_frames(const struct png_chunks *chunks, const char *type)
 {
     return chunks->frames_lost > 0 &&

@@ -27,6 +27,7 @@ enum { PNG_LOSSES_MOST = 16 };
 
 /* The kept chunks in the order of the file. All zero but the name is empty. */
 struct png_chunks {
+    /* Set before the first chunk is offered; it must outlive the list. */
     const char *file_name; /* for messages */
     struct png_chunk *first, *last;
     size_t count, bytes;
@@ -50,6 +51,7 @@ void png_chunks_list_dropped(const struct png_chunks *chunks, char *text, size_t
 /* The first chunk of a type, or NULL. */
 const struct png_chunk *png_chunks_find(const struct png_chunks *chunks, const char *type);
 
+/* Free the chunks; the lists of what was dropped stay. */
 void png_chunks_release(struct png_chunks *chunks);
 
 #endif

@@ -41,7 +41,8 @@ enum { CHECKSUM_BYTES = 4 };
 /* Strips under way for each thread: one in its hands, one that waits. */
 enum { STRIPS_A_THREAD = 2 };
 
-/* A strip may see the end of the one before it, unless that costs more than it can be worth. */
+/* A strip may see the end of the one before it, unless that costs more than it can be worth. Rows of context
+   are filtered twice, so they are at most an eighth of a strip. */
 enum { CONTEXT_SHARE = 8 };
 
 /* A strip on its way. The rows before it are its context, and above that is one row more. */
@@ -57,6 +58,7 @@ struct strip {
     uint32_t checksum; /* Adler-32 of what was deflated */
 };
 
+/* Tables and room of one thread, which it uses for every strip that it takes. */
 struct worker {
     struct deflater *deflater;
     unsigned char *filtered;
@@ -115,6 +117,7 @@ static bool start_libpng(struct png_encoder *encoder)
                                              tell_warning, &encoder->trap, png_error_malloc, png_error_free);
     if (encoder->png == NULL)
         return png_error_at_start(&encoder->trap);
+    /* libpng frees both structures at once, in png_encoder_free. */
     encoder->info = png_create_info_struct(encoder->png);
     if (encoder->info == NULL)
         return png_error_at_start(&encoder->trap);
@@ -157,6 +160,7 @@ static void tell_distance(struct png_encoder *encoder, const struct png_encoder_
 static void write_head(struct png_encoder *encoder, const struct png_encoder_picture *picture)
 {
     png_structp png = encoder->png;
+    /* libpng's own limit on extents is a million. */
     png_set_user_limits(png, PNG_ENCODER_EXTENT_MOST, PNG_ENCODER_EXTENT_MOST);
     png_set_IHDR(png, encoder->info, (png_uint_32)picture->width, (png_uint_32)picture->height,
                  (int)picture->depth, color_type(picture->channels), PNG_INTERLACE_NONE,
@@ -166,6 +170,7 @@ static void write_head(struct png_encoder *encoder, const struct png_encoder_pic
     write_chunks(encoder, false);
 }
 
+/* libpng leaves a call by a jump to the last setjmp, so each function that enters it sets one anew. */
 static bool begin(struct png_encoder *encoder, const struct png_encoder_picture *picture, struct fault *fault)
 {
     png_error_begin(&encoder->trap, fault);
@@ -197,6 +202,8 @@ static void filter_and_deflate(void *context, size_t place, unsigned number)
         .count = strip->context + strip->count,
         .pixel = encoder->pixel_bytes,
     };
+    /* A filtered row has one byte more, its type. Deflate may look back at the filtered context, but codes
+       what follows it. */
     size_t before = strip->context * (encoder->row_bytes + 1);
     const struct deflate_strip plain = {
         .bytes = worker->filtered + before,
@@ -206,6 +213,7 @@ static void filter_and_deflate(void *context, size_t place, unsigned number)
     };
     png_filter_apply(&rows, encoder->level > 0 ? PNG_FILTER_LEAST_SUM : PNG_FILTER_NONE_ROW,
                      worker->filtered);
+    /* The level 0 stores bytes as they are, and then no filter makes them smaller. */
     strip->size = deflater_run(worker->deflater, &plain, strip->deflated);
     strip->plain_size = plain.size;
     strip->checksum = deflate_checksum(&plain);
@@ -273,6 +281,8 @@ static void write_idat(struct png_encoder *encoder, const unsigned char *bytes, 
     size_t header_bytes = encoder->image_begun ? 0 : sizeof header,
            checksum_bytes = ends ? sizeof checksum : 0;
     uint32_t sum = CHECKSUM_CRC;
+    /* The first chunk of the image begins with zlib's header, and the last one ends with its checksum. A
+       chunk is its length, its type, its bytes, and a CRC of type and bytes. */
     deflate_header(encoder->level, header);
     png_save_uint_32(length, (png_uint_32)(header_bytes + size + checksum_bytes));
     png_save_uint_32(checksum, encoder->checksum);
@@ -293,6 +303,7 @@ static void write_strip(struct png_encoder *encoder)
     const struct strip *strip = &encoder->strips[place];
     const unsigned char *bytes = strip->deflated;
     size_t left = strip->size;
+    /* Strips come in their order here, so that their checksums can be joined to that of all bytes so far. */
     encoder->checksum = encoder->image_begun
                             ? deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
                             : strip->checksum;
@@ -308,6 +319,8 @@ bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t coun
     png_error_begin(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
+    /* Strips are written once none is free for the next row, and all that are left once the last row is in.
+     */
     for (size_t i = 0; i < count; i++) {
         put_row(encoder, (const unsigned char *)rows + i * encoder->row_bytes);
         while (encoder->under_way == encoder->strip_count ||
@@ -330,6 +343,8 @@ bool png_encoder_end(struct png_encoder *encoder, struct fault *fault)
 
 /* ---- beginning and end ---- */
 
+/* How many rows a strip and its context have, and how many strips and threads are of use for them. A context
+   covers deflate's window, if that is not too much of a strip. */
 static void shape(struct png_encoder *encoder, size_t threads)
 {
     size_t filtered = encoder->row_bytes + 1;

@@ -26,11 +26,13 @@ struct png_encoder_picture {
 
 struct png_encoder;
 
-/* Write what comes before the image, with the chunks that came before the image in their own file. */
+/* Write what comes before the image, with the chunks that came before the image in their own file. On failure
+   nothing is left to free. The file stays the caller's, who completes it. */
 bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
                        const struct png_encoder_picture *picture, struct fault *fault);
 
-/* The next rows from the top, packed, channels interleaved. */
+/* The next rows from the top, packed, channels interleaved. The rows are copied. Some of the file may still
+   be on its way when the call returns; what failed there is told by a later call. */
 bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t count, struct fault *fault);
 
 /* After the last row: write the rest of the image, the chunks that came after it, and the end mark. */

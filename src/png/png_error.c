@@ -26,6 +26,7 @@ void png_error_raise(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
+/* For callbacks, whose own fault says more than libpng's message would. */
 void png_error_leave(png_structp png)
 {
     struct png_error_trap *trap = png_get_error_ptr(png);
@@ -33,6 +34,8 @@ void png_error_leave(png_structp png)
     png_longjmp(png, 1);
 }
 
+/* libpng turns a failed allocation into a message like any other; here the two are told apart, since one is a
+   limit and the other a damaged file. */
 png_voidp png_error_malloc(png_structp png, png_alloc_size_t size)
 {
     struct png_error_trap *trap = png_get_mem_ptr(png);

@@ -10,6 +10,7 @@
 
 /* ---- applied ---- */
 
+/* As the standard numbers them: none, sub (left), up (above), average, Paeth. */
 enum { TYPES = 5 };
 
 /* Sums of this many bytes, each at most 128, fit into 16 bits. */
@@ -20,6 +21,7 @@ struct neighbours {
     const uint8_t *here, *left, *above, *corner;
 };
 
+/* Differences are bytes modulo 256: 255 is as near to zero as 1 is. */
 static inline uint8_t magnitude(uint8_t difference)
 {
     uint8_t negated = (uint8_t)-difference;
@@ -91,6 +93,7 @@ static int least_sum(const struct neighbours *row, size_t bytes)
     return best;
 }
 
+/* The type is a constant within each loop, so that the switch in `difference` is gone from it. */
 #define FILTER_AS(type)                                                                                      \
     case type:                                                                                               \
         for (size_t i = 0; i < bytes; i++)                                                                   \
@@ -112,6 +115,8 @@ static void filter_row(int type, const struct neighbours *row, size_t bytes, uin
 void png_filter_apply(const struct png_filter_rows *rows, enum png_filter filter, unsigned char *filtered)
 {
     for (size_t y = 0; y < rows->count; y++) {
+        /* The first pixel's left neighbour is among the zeros before the row, so no byte needs a case of its
+           own. */
         const uint8_t *here = rows->first + y * rows->stride, *above = here - rows->stride;
         struct neighbours row = {here, here - rows->pixel, above, above - rows->pixel};
         int type = filter == PNG_FILTER_LEAST_SUM ? least_sum(&row, rows->bytes) : 0;
@@ -187,6 +192,8 @@ static inline words8 paeth_of_lanes(words8 left, words8 above, words8 corner)
     return choose(bound > least, choose(most > bound, corner, least), most);
 }
 
+/* A step of these loops is a pixel, and `pixel` its bytes: the lanes beyond hold rubbish, which the next step
+   overwrites. */
 static inline void unfilter_sub(const struct png_filtered_row *row, size_t pixel,
                                 unsigned char *restrict plain)
 {

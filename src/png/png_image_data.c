@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+/* Four of each let either side be a little ahead of the other. */
 enum { FEED_BYTES = 64 << 10, FEEDS = 4, PIECE_BYTES = 64 << 10, PIECES = 4 };
 
 /* Phases of the queues. */
@@ -36,7 +37,7 @@ struct png_inflater {
     struct pool *pool;
     bool threaded; /* else the caller inflates */
 
-    /* Of whoever inflates. */
+    /* Only whoever inflates touches these. */
     struct inflater *engine;
     enum png_inflate_state state;
     const char *damage;
@@ -47,7 +48,7 @@ struct png_inflater {
     size_t made;           /* bytes of it */
     bool holds_back;       /* the engine stopped for want of room, and may have more without being fed */
 
-    /* Of the caller. */
+    /* Only the caller touches these. */
     size_t feeding; /* where there is room */
     bool has_room;
     size_t feeds;
@@ -55,6 +56,7 @@ struct png_inflater {
     bool has_piece;
     struct piece last;
 
+    /* Both sides have these: whoever has taken a feed or a piece is the only one to touch it. */
     struct work_queue *feed_queue, *piece_queue;
     struct feed *larder;
     struct piece pieces[PIECES];
@@ -72,6 +74,7 @@ bool png_image_data_is_head(png_const_bytep head)
 
 static void enter_chunk(struct png_image_data *data, png_structp png, png_const_bytep head)
 {
+    /* A chunk's checksum covers its type and its bytes. */
     data->left = png_get_uint_31(png, head);
     data->checksum = checksum_crc(CHECKSUM_CRC, head + TYPE_AT, TYPE_BYTES);
 }
@@ -146,6 +149,7 @@ static void run(struct png_inflater *inflater, bool last_chance)
     enum inflate_progress progress = inflater_run(inflater->engine, &portion);
     inflater->feed_used += portion.used;
     inflater->made += portion.made;
+    /* The engine may have more for a full piece than it could put there; then the next call needs no feed. */
     inflater->holds_back = inflater->made == PIECE_BYTES;
     if (progress == INFLATE_ENDED)
         inflater->state = PNG_INFLATE_ENDED;
@@ -168,8 +172,8 @@ static void make(struct png_inflater *inflater)
     }
 }
 
-/* What was made just before damage does not come out: whether a row of it is whole would depend on the
- * engine. */
+/* The bytes made just before damage do not come out: whether a row of it is whole would depend on the engine.
+ */
 static bool is_complete(const struct png_inflater *inflater)
 {
     return inflater->made == PIECE_BYTES || inflater->state == PNG_INFLATE_ENDED;
@@ -254,6 +258,8 @@ static bool start(struct png_inflater **inflater, size_t threads, struct fault *
     struct png_inflater *made = mem_zeroed(1, sizeof *made, "inflating", fault);
     if (made == NULL)
         return false;
+    /* The queues, the engine and the thread are made when the first row is asked for: a file that is refused
+       for its header needs none of them. */
     if (!make_room(made, fault)) {
         stop(made);
         return false;
@@ -274,6 +280,8 @@ static void read_ahead(struct png_image_data *data, png_structp png)
             work_queue_try(inflater->feed_queue, FEEDING, &inflater->feeding) == WORK_QUEUE_TAKEN)) {
         struct feed *feed = &inflater->larder[inflater->feeding];
         inflater->has_room = true;
+        /* The file may end in an empty chunk. A feed without bytes is not passed on, but kept for the next
+           data. */
         feed->size = read_data(data, png, feed->bytes, FEED_BYTES);
         if (feed->size > 0) {
             inflater->has_room = false;
@@ -292,6 +300,7 @@ static void give_back(struct png_inflater *inflater)
     inflater->has_piece = false;
 }
 
+/* As the thread would, but without waiting: feeds that are missing come with the next call. */
 static void make_by_itself(struct png_inflater *inflater)
 {
     size_t place;
@@ -322,6 +331,8 @@ static struct png_inflate_piece take_piece(struct png_inflater *inflater)
         inflater->last.told.size = 0;
     else
         take(inflater);
+    /* A feed counts as eaten only when all of its bytes are used, so a single byte behind the stream shows
+       here. */
     if (inflater->last.told.state == PNG_INFLATE_ENDED && inflater->last.feeds_eaten < inflater->feeds)
         inflater->last.told.state = PNG_INFLATE_EXCESS;
     return inflater->last.told;
@@ -330,6 +341,7 @@ static struct png_inflate_piece take_piece(struct png_inflater *inflater)
 /* The next piece that has bytes; false after the last. */
 static bool fetch(struct png_image_data *data, png_structp png)
 {
+    /* Feeds first: without a thread, the piece is made from them in this very call. */
     do {
         read_ahead(data, png);
         data->piece = take_piece(data->inflater);
@@ -369,6 +381,7 @@ void png_image_data_end(struct png_image_data *data, png_structp png)
 
 void png_image_data_begin(struct png_image_data *data, png_structp png, png_bytep head)
 {
+    /* The CRC of the four bytes "IDAT". libpng sees a length of 0, the type, then this checksum. */
     static const unsigned char empty_checksum[CHECKSUM_BYTES] = {0x35, 0xaf, 0x06, 0x1e};
     enter_chunk(data, png, head);
     data->begun = true;
@@ -391,6 +404,7 @@ static bool has_more(struct png_image_data *data, png_structp png)
     return data->piece.state == PNG_INFLATE_EXCESS || read_data(data, png, &byte, 1) > 0;
 }
 
+/* libpng goes on with the head of the chunk behind the image, which has been read already. */
 void png_image_data_leave(struct png_image_data *data, png_structp png)
 {
     if (has_more(data, png))

@@ -12,7 +12,7 @@
 
 #define PNG_IMAGE_DATA_HEAD_BYTES 8 /* of a chunk: length and type */
 
-/* What the inflating side has come to. */
+/* How far inflating has come. */
 enum png_inflate_state {
     PNG_INFLATE_UNDER_WAY, /* pieces follow, as long as there is data */
     PNG_INFLATE_ENDED,     /* the stream has ended as it should */
@@ -49,7 +49,8 @@ struct png_image_data {
     size_t piece_used;
 };
 
-/* Whether this is the head of a chunk of image data. */
+/* Whether this is the head of a chunk of image data. Of the calls below, those that take `png` may leave by
+   libpng's jump. */
 bool png_image_data_is_head(png_const_bytep head);
 
 /* libpng is about to see the head of the first such chunk: make it that of an empty one. */

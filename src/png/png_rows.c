@@ -30,6 +30,8 @@ static void look_up_palette(struct png_rows *rows, png_structp png, png_infop in
     }
 }
 
+/* 255 is a multiple of 1, 3 and 15, so that 1, 2 and 4 bits expand to whole numbers. The standard has readers
+   ignore the higher bits of the gray that is transparent. */
 static void look_up_gray(struct png_rows *rows, const png_color_16 *key)
 {
     unsigned values = 1U << rows->depth;
@@ -50,6 +52,7 @@ static void put_value(const struct png_rows *rows, unsigned char *to, png_uint_1
         *to = (unsigned char)value;
 }
 
+/* Alpha has as many bytes as a value, in the order of the file: the high byte first. */
 static void mark_key(struct png_rows *rows, const png_color_16 *key, bool gray)
 {
     size_t value = rows->depth / BYTE_BITS;
@@ -89,6 +92,7 @@ static void look_up(const struct png_rows *rows, unsigned char *expanded)
     unsigned mask = (1U << rows->depth) - 1;
 
     for (size_t i = 0; i < rows->width; i++) {
+        /* Pixels of fewer bits than a byte stand in it from the high bits down. */
         size_t bit = i * rows->depth;
         unsigned value =
             (unsigned)rows->plain[bit / BYTE_BITS] >> (BYTE_BITS - rows->depth - bit % BYTE_BITS) & mask;
@@ -130,11 +134,13 @@ static size_t row_bytes(const struct png_rows *rows)
 
 static unsigned char *make_row(size_t bytes, struct fault *fault)
 {
+    /* Undoing a filter writes whole vectors, beyond the last byte of a row. */
     return mem_zeroed(bytes + TYPE_BYTES + PNG_FILTER_SLACK, 1, "a row of the picture", fault);
 }
 
 bool png_rows_open(struct png_rows *rows, png_structp png, png_infop info, struct fault *fault)
 {
+    /* The header's width is the widest that a pass can have, too. */
     size_t bytes = png_get_rowbytes(png, info);
 
     look_at_header(rows, png, info);
@@ -174,6 +180,7 @@ void png_rows_next(struct png_rows *rows, png_structp png, struct png_image_data
     if (!png_filter_undo(rows->filtered[0], &row, rows->plain))
         png_error(png, "bad adaptive filter value");
     expand(rows, samples);
+    /* The row that has come out is the one above the next; its place is taken by the one above it. */
     rows->above = rows->plain;
     rows->plain = above;
 }
