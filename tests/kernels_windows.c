@@ -10,13 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The largest window whose taps a GPU's kernels unroll, and the next one, of which they do not. */
-#define UNROLLED_RADIUS 8
+/* How far windows along an axis reach: a tap more and a tap less than the packs and the turns of a GPU's
+   kernels, which take 12, 18 or 20 taps, and more than one launch has, 125 or 250. */
+static const int radii[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 18, 40, 62, 63, 124, 125, 127};
 
 /* Rows that are whole packs and rows that are not; wider than a tile, as wide, and narrower than the window;
    tiles below each other, and less than one. */
-static const size_t solid_extents[][3] = {{160, 9, 40}, {131, 70, 3}, {36, 5, 19}, {12, 20, 2}, {259, 3, 9}};
-static const size_t flat_extents[][2] = {{160, 21}, {131, 70}, {36, 19}, {12, 9}, {260, 6}};
+static const size_t solid_extents[][3] = {{160, 9, 40}, {131, 70, 3}, {36, 5, 19}, {12, 20, 2},
+                                          {259, 3, 9},  {1, 65, 3},   {65, 1, 129}};
+static const size_t flat_extents[][2] = {{160, 21}, {131, 70}, {36, 19}, {12, 9},
+                                         {260, 6},  {1, 67},   {129, 1}};
 
 /* By the kernels that know each size in every trial, by others when it is their turn. */
 static void check_size(const struct trial *trial, const char *rung)
@@ -52,8 +55,23 @@ START_TEST(windows_along_an_axis)
 {
     char filter[40];
 
-    snprintf(filter, sizeof filter, "gauss:%g", _i / 4.0);
+    snprintf(filter, sizeof filter, "gauss:%g", radii[_i] / 4.0);
     check_everywhere(filter, (size_t)_i);
+}
+END_TEST
+
+/* Windows whose taps lie on one side of a sample, and none of them at it; and one of a single tap. */
+START_TEST(windows_beside_a_sample)
+{
+    static const char *const taps[] = {"1 0 0 0.25\n2 0 0 0.5\n3 0 0 -2\n4 0 0 3\n5 0 0 7\n",
+                                       "-9 0 0 2\n-8 0 0 0.3\n", "0 1 0 0.25\n0 2 0 0.5\n0 3 0 4\n",
+                                       "0 -3 0 0.5\n", "0 0 0 -0.25\n"};
+    FILE *file = fopen("beside.taps", "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(taps[_i], file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    check_everywhere("taps:beside.taps", (size_t)_i);
 }
 END_TEST
 
@@ -230,12 +248,6 @@ static void check_form(const char *rung, const char *filter, unsigned axes, bool
 
 START_TEST(dense_windows_stay_in_registers)
 {
-    for (unsigned axes = 2; axes <= 3; axes++) {
-        check_form("passes", "gauss:0.25", axes, true);
-        check_form("passes", "box:8", axes, true);
-        check_form("passes", "box:9", axes, false);
-        check_form("passes", "matrix:1,2,0,2,1", axes, false);
-    }
     check_form("strip", "matrix:1,2,1;2,4,2;1,2,1", 2, true);
     check_form("strip", "matrix:1,2,1;0,4,2;1,2,1", 2, false);
     for (int side = 5; side <= 31; side += 2) {
@@ -263,6 +275,22 @@ START_TEST(short_rows_choose_their_rung)
             ck_assert(asked.served);
             ck_assert_str_eq(asked.form.rung->name, rows[k].rung);
         }
+    }
+}
+END_TEST
+
+/* Passes are of any reach, and in every launch their tiles fit into what all GPUs have of shared memory. */
+START_TEST(passes_have_no_gaps)
+{
+    const struct grid grid = grid_make(3, 128, 96, 12);
+
+    for (size_t i = 0; i < way_count; i++) {
+        if (strcmp(ways[i].name, "passes") != 0)
+            continue;
+        const struct question asked = question_of(&ways[i], "passes", "-f gauss:200", &grid, false);
+        ck_assert(asked.served);
+        ck_assert_uint_le(asked.form.shared_bytes, 48 * 1024);
+        ck_assert(!question_of(&ways[i], "passes", "-f matrix:1,2,0,2,1", &grid, false).served);
     }
 }
 END_TEST
@@ -339,7 +367,9 @@ TCase *windows_case(void)
     tcase_add_test(tests, short_rows_choose_their_rung);
     tcase_add_test(tests, passes_join_and_part);
     tcase_add_test(tests, volumes_are_joined);
-    tcase_add_loop_test(tests, windows_along_an_axis, 1, UNROLLED_RADIUS + 2);
+    tcase_add_test(tests, passes_have_no_gaps);
+    tcase_add_loop_test(tests, windows_along_an_axis, 0, LENGTH(radii));
+    tcase_add_loop_test(tests, windows_beside_a_sample, 0, 5);
     tcase_add_loop_test(tests, square_windows, 1, 17);
     return tests;
 }

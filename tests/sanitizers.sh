@@ -82,6 +82,7 @@ volume -f gauss:1.5 -f scale:2,1 --out-type u8
 for edge in reflect hold constant:3; do
     volume -f gauss:1 -e $edge --rung passes
     volume -f gauss:1.5 -e $edge --rung passes --work f64
+    volume -f gauss:40 -e $edge --work f64
 done
 volume --alpha 10 --dt 1 --force -s 50
 volume --until 1e-3 --check-every 4 -s 12

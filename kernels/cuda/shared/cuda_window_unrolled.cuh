@@ -1,5 +1,4 @@
-/* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture, and taps along
- * one axis.
+/* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture.
  *
  * Known as: direct convolution, register-tiled and fully unrolled; weights in constant memory and uniform
  *   registers.
@@ -40,12 +39,7 @@ struct unrolled_form {
     static constexpr int Stride =
         Order == UNROLLED_BY_ROWS ? Width : Width + 1; /* of weights, loaded in pairs */
     static constexpr int Pack = cuda_pack_of<T>::samples;
-
-    /* Warps stand side by side where all that neighbours share lies there, else below each other. */
-    static constexpr bool Abreast = Down == 0;
-    static constexpr int WarpColumns = CUDA_WARP * Pack;
-    static constexpr int Columns = (Abreast ? Warps : 1) * WarpColumns; /* of a tile */
-    static constexpr int Rows = (Abreast ? 1 : Warps) * Samples;
+    static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples; /* of a tile */
 
     /* Packs beside a thread's own, and all columns that it loads. */
     static constexpr int Beside = (Across + Pack - 1) / Pack;
@@ -64,10 +58,10 @@ struct unrolled_form {
     /* What lies outside in x is among the samples that a thread has loaded, where rows are of whole packs, or
        else is loaded sample by sample. Larger windows have no code for that: rows of whole packs would be
        slower with it, and others are faster in strips. */
-    static constexpr bool Gathers = Across > 0 && Down > 0 && Across <= 2;
+    static constexpr bool Gathers = Across <= 2;
     static bool serves_row(size_t nx)
     {
-        return Across == 0 || (nx >= Loaded && (Gathers || nx % Pack == 0));
+        return nx >= Loaded && (Gathers || nx % Pack == 0);
     }
 };
 
@@ -105,13 +99,12 @@ template <typename Form> struct unrolled_tile {
     {
         const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP;
         const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
-        const int origin =
-            static_cast<int>(blockIdx.x) * Form::Columns + (Form::Abreast ? warp * Form::WarpColumns : 0);
+        const int origin = static_cast<int>(blockIdx.x) * Form::Columns;
 
         x = origin + lane * Pack;
-        begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + (Form::Abreast ? 0 : warp * Samples);
+        begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + warp * Samples;
         inside = Form::Order == UNROLLED_BY_ROWS
-                     ? is_inside(origin, Form::WarpColumns, begin, Samples)
+                     ? is_inside(origin, Form::Columns, begin, Samples)
                      : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
         top = job.from + (blockIdx.z * job.across + (begin - Down) * job.down + x);
         target = job.to + (blockIdx.z * job.across + begin * job.down + x);
@@ -145,7 +138,7 @@ template <typename Form> struct unrolled_tile {
     {
         if (place >= end() + Down)
             return -1;
-        return Down == 0 ? place : cuda_near_index(job.edge.rule, place, job.places);
+        return cuda_near_index(job.edge.rule, place, job.places);
     }
 
     /* The column that is loaded in the place of one that may lie outside. */
@@ -212,7 +205,7 @@ template <typename Form> struct unrolled_tile {
         }
 #pragma unroll
         for (int i = 0; i < Loaded; i += Pack) {
-            const int column = Edges && Across > 0 ? loaded_column(x + i - Before) - x : i - Before;
+            const int column = Edges ? loaded_column(x + i - Before) - x : i - Before;
             load_pack(own + column, row + i);
         }
     }
@@ -304,17 +297,6 @@ template <typename Form> struct unrolled_tile {
         cuda_store_columns<Pack>(row - x, x, x, job.nx, sums);
     }
 
-    /* The same of a window of one row, which has been loaded. */
-    CUDA_INLINE void store_beside(int number, const T (&row)[Loaded], T (&sums)[Pack]) const
-    {
-#pragma unroll
-        for (int i = 0; i < Pack; i++) {
-            const bool held = x + i < Across || x + i + Across >= job.nx;
-            sums[i] = job.edge.rule == EDGE_HOLD && held ? row[Before + i] : sums[i];
-        }
-        cuda_store_past(true, target + number * job.down, sums);
-    }
-
     /* ---- the taps ---- */
 
     /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
@@ -338,36 +320,32 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
-    template <bool Edges, int Rows> CUDA_INLINE void load_group(int number, T (&rows)[Rows][Loaded]) const
+    template <int Rows> CUDA_INLINE void load_group(int number, T (&rows)[Rows][Loaded]) const
     {
         constexpr int Group = Form::Order == UNROLLED_BY_ROWS ? Form::Group : Samples;
 
 #pragma unroll
         for (int i = number; i < number + Group && i < Rows; i++)
-            load<Edges>(i, rows[i]);
+            load<false>(i, rows[i]);
     }
 
-    /* Unrolled whole. A group is loaded while the one before it is chained; not at edges, since what they
-       need takes the registers. */
-    template <bool Edges> CUDA_INLINE void run_unrolled() const
+    /* Unrolled whole. A group is loaded while the one before it is chained. */
+    CUDA_INLINE void run_unrolled() const
     {
         constexpr int Group = Form::Group;
         T rows[All][Loaded], sums[Samples][Pack];
 
-        load_group<Edges>(0, rows);
+        load_group(0, rows);
 #pragma unroll
         for (int number = 0; number < All; number += Group) {
-            if (!Edges)
-                load_group<Edges>(number + Group, rows);
-            else if (number > 0)
-                load_group<Edges>(number, rows);
+            load_group(number + Group, rows);
 #pragma unroll
             for (int down = 0; down <= 2 * Down; down++)
                 chain(number, down, rows, sums);
 #pragma unroll
             for (int i = number; i < number + Group && i < All; i++) {
-                if (i >= 2 * Down && (!Edges || begin + i - 2 * Down < job.end))
-                    store<Edges>(i - 2 * Down, sums[i >= 2 * Down ? i - 2 * Down : 0]);
+                if (i >= 2 * Down)
+                    store<false>(i - 2 * Down, sums[i >= 2 * Down ? i - 2 * Down : 0]);
             }
         }
     }
@@ -420,7 +398,7 @@ template <typename Form> struct unrolled_tile {
     {
         T rows[Slots][Loaded], sums[Samples][Pack];
 
-        load_group<false>(0, rows);
+        load_group(0, rows);
         open(sums[0], Samples * Pack);
         if constexpr (Form::Order == UNROLLED_BY_TAPS) {
 #pragma unroll
@@ -450,33 +428,6 @@ template <typename Form> struct unrolled_tile {
                 chain_taps(down, 0, row, sums);
             }
             store<true>(o, sums[0]);
-        }
-    }
-
-    /* Windows of one row at edges: where a row's packs are is found once for all rows. */
-    CUDA_INLINE void run_beside_edges() const
-    {
-        T rows[All][Loaded], sums[Samples][Pack];
-        int columns[Loaded / Pack];
-
-#pragma unroll
-        for (int i = 0; i < Loaded / Pack; i++)
-            columns[i] = loaded_column(x + i * Pack - Before) - x;
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            const T *const own = top + (begin + o < job.end ? o : 0) * job.down;
-#pragma unroll
-            for (int i = 0; i < Loaded / Pack; i++)
-                load_pack(own + columns[i], rows[o] + i * Pack);
-        }
-        complete(rows);
-#pragma unroll
-        for (int o = 0; o < Samples; o += Form::Group)
-            chain(o, 0, rows, sums);
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            if (begin + o < job.end)
-                store_beside(o, rows[o], sums[o]);
         }
     }
 
@@ -538,13 +489,9 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
     if (tile.x >= job.nx || tile.begin >= job.end)
         return;
     if (tile.inside)
-        tile.template run_unrolled<false>();
-    else if constexpr (Form::Down == 0)
-        tile.run_beside_edges();
-    else if constexpr (Form::Across > 0)
-        tile.run_rolled();
+        tile.run_unrolled();
     else
-        tile.template run_unrolled<true>();
+        tile.run_rolled();
 }
 
 /* ---- the host ---- */

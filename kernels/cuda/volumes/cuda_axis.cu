@@ -1,359 +1,509 @@
-/* Taps along one axis: what gauss and box are made of.
+/* Taps along one axis, without gaps: what gauss and box are made of.
  *
- * Known as: separable convolution (the row and the column pass).
- * Idea: across x, a thread owns 16 bytes of a row and the sums of many samples in a line along the axis;
- *   every sample on the line is read once and added to all sums that it takes part in. Along x, a block
- *   brings a piece of a row and what the taps reach around it to shared memory, and each thread slides a
- *   window over it. Windows up to radius 8 without gaps are unrolled instead: cuda_window_unrolled.cuh.
- * Adds: any radius in one kernel: weights stand in shared memory.
- * Costs: across x, the samples before and after a line are read by its neighbours, too.
- * Traffic per sample: 2 words, and radius/8 words more across x, most of them found in the L2 cache.
+ * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
+ *   and uniform registers.
+ * Idea: a thread has the sums of 8 or 16 samples in a line along the axis and goes through the taps in order.
+ *   The samples that a tap meets are in registers, and its weight serves all sums; the next tap needs one
+ *   sample more, in the slot of one that no tap needs any longer. Slots take turns, so nothing is moved.
+ *   Across x, a thread owns 16 bytes of a row and loads each row by itself; its neighbours load it, too, and
+ *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
+ *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors.
+ * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
+ *   when a piece is brought.
+ * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
+ * Traffic per sample: 2 words; 3 more for each further launch, where weights do not fit into one.
  * Wins when: taps lie on one axis. */
-#include "kernels/cuda/shared/cuda_window_unrolled.cuh"
+#include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 namespace
 {
 
-#define BLOCK_THREADS 128
-
-/* Samples of a line whose sums a thread holds. */
-#define LINE_SAMPLES 16
-
-/* Rows that a block takes one after the other along x. */
-#define BLOCK_ROWS 8
-
 enum axis { AXIS_X, AXIS_ROW, AXIS_PLANE, AXIS_NONE };
 
-/* Blocks stride over more work than a launch has blocks. */
-template <typename T> struct axis_task {
-    cuda_view<T> from, to;
+/* One launch. A line is what the axis sees of the field. Along x it is a row, and a place a column; across x
+ * it is the rows of one column, and places are those of the axis. */
+template <typename T> struct axis_job {
+    /* Taps of a launch: a piece of as many rows as a warp has lanes then fits into 48 KiB. */
+    static constexpr int Most = 1000 / sizeof(T);
+
+    const T *from;     /* place 0 of the first line */
+    T *to;             /* the same */
+    long long line;    /* samples from a line to the next */
+    unsigned place;    /* across x: bytes from a place to the next */
+    int nx, places;    /* of the grid */
+    int first, end;    /* places to compute */
+    int lines;         /* to compute */
+    int channel_lines; /* of one channel, one after the other */
+    int channels;
+    int tiles; /* along x: side by side */
     cuda_edge<T> edge;
-    struct cuda_reach reach;
-    const cuda_tap<T> *taps;
-    int tap_count;
-    int low, span;          /* the window: offsets low … low + span − 1 */
-    long long first, count; /* planes to compute */
-};
+    struct reach reach; /* of the op, along the axis */
+    int low, span;      /* offsets of the taps: low … low + span − 1 */
+    bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
+    alignas(16) T weights[Most + cuda_pack_of<T>::samples]; /* along x in packs, as in a row_piece */
 
-CUDA_INLINE int offset_along(enum axis axis, int dx, int drow, int dplane)
-{
-    return axis == AXIS_X ? dx : axis == AXIS_ROW ? drow : dplane;
-}
-
-/* The weights of the window in shared memory; a gap is 0, which no tap has. */
-template <typename T>
-CUDA_INLINE void stage_taps(const axis_task<T> &task, enum axis axis, T *weights, int length)
-{
-    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-
-    for (int i = thread; i < length; i += threads)
-        weights[i] = T(0);
-    __syncthreads();
-    for (int k = thread; k < task.tap_count; k += threads) {
-        const cuda_tap<T> tap = task.taps[k];
-        weights[offset_along(axis, tap.dx, tap.drow, tap.dplane) - task.low] = tap.weight;
-    }
-    __syncthreads();
-}
-
-/* A line of a field across x: the axis is the plane's or the row's, the other one is fixed. */
-template <typename T, axis Axis> struct axis_line {
-    const cuda_view<T> &view;
-    int channel;
-    long long fixed;
-
-    CUDA_INLINE T *row(long long i) const
+    CUDA_INLINE T outside(int number) const
     {
-        return Axis == AXIS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
-                                  : view.row(fixed, channel, static_cast<int>(i));
+        return edge.rule == EDGE_CONSTANT ? edge.outside[number / channel_lines % channels] : T(0);
     }
-    CUDA_INLINE long long extent() const
+
+    CUDA_INLINE bool holds(int index) const
     {
-        return Axis == AXIS_PLANE ? view.planes : view.rows;
+        return ends && edge.rule == EDGE_HOLD && !cuda_reach::inside(reach, index, places);
     }
 };
 
-/* What lies at place i of a line, columns x … x + pack − 1. */
-template <typename T, axis Axis>
-CUDA_INLINE void read_line(const axis_task<T> &task, const axis_line<T, Axis> &line, long long i, int x,
-                           T *values)
+/* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
 {
-    const long long source = arith_edge_index(task.edge.rule, i, line.extent());
-
-    if (source >= 0) {
-        cuda_load_packs<cuda_pack_of<T>::samples>(line.row(source) + x, values);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < cuda_pack_of<T>::samples; k++)
-        values[k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[line.channel] : T(0);
+    cuda_fill(sums, -T(0));
 }
 
-template <typename T, axis Axis>
-__global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<T> task)
+/* ---- across x ---- */
+
+template <typename Type> struct line_form {
+    using T = Type;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Samples = 8; /* below each other, of a thread */
+    static constexpr int Ahead = 4;   /* rows that are loaded before a tap needs them */
+    static constexpr int Slots = Samples + Ahead;
+    static constexpr int Warps = 8; /* of a block, below each other */
+    static constexpr int Threads = Warps * CUDA_WARP;
+    static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples;
+    static constexpr double Reached = 0.58; /* of the peak, by long windows */
+
+    /* Blocks that a multiprocessor should hold. */
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads, 2);
+    }
+
+    /* Places that a block looks up; the last ones are loaded and not used. */
+    static __host__ __device__ constexpr int sources(int span)
+    {
+        return Rows + span - 1 + Ahead;
+    }
+    static size_t shared_bytes(const axis_job<T> &job)
+    {
+        return static_cast<size_t>(sources(job.span)) * sizeof(int);
+    }
+    static dim3 grid(const axis_job<T> &job)
+    {
+        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, Rows)),
+                    static_cast<unsigned>(job.lines));
+    }
+};
+
+/* Look up where a block's places are read, from one on: −1 is outside. What only places behind the last one
+   to compute read may not be of the field, so the last one that is read stands for it. Samples that `hold`
+   keeps may read anything. A function of its own: behind its branches, the compiler does not see that all
+   threads take the same taps, and keeps the weights in registers of each. */
+__device__ __attribute__((noinline)) void look_up(int *table, int count, int first, int last,
+                                                  enum edge_rule rule, int places)
 {
-    CUDA_SHARED(T, weights);
-    const int pack = cuda_pack_of<T>::samples;
-    const int x = (static_cast<int>(blockIdx.x) * BLOCK_THREADS + static_cast<int>(threadIdx.x)) * pack;
-    const cuda_view<T> &view = task.from;
-    const long long line_first = Axis == AXIS_PLANE ? task.first : 0;
-    const long long line_end = Axis == AXIS_PLANE ? task.first + task.count : view.rows;
-    const long long pieces = (line_end - line_first + LINE_SAMPLES - 1) / LINE_SAMPLES;
-    const long long lines = (Axis == AXIS_PLANE ? view.rows : task.count) * view.channels * pieces;
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+        table[i] = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, min(first + i, last), places);
+}
 
-    stage_taps(task, Axis, weights, task.span);
-    if (x >= view.nx)
-        return;
-    for (long long index = blockIdx.y; index < lines; index += gridDim.y) {
-        const long long begin = line_first + index % pieces * LINE_SAMPLES;
-        const long long end = begin + LINE_SAMPLES < line_end ? begin + LINE_SAMPLES : line_end;
-        const long long across = index / pieces;
-        const axis_line<T, Axis> line = {view, static_cast<int>(across % view.channels),
-                                         Axis == AXIS_PLANE ? across / view.channels
-                                                            : task.first + across / view.channels};
-        const axis_line<T, Axis> result = {task.to, line.channel, line.fixed};
-        T sums[LINE_SAMPLES][cuda_pack_of<T>::samples];
+template <typename Form> struct line_tile {
+    using T = typename Form::T;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
 
-        /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+    const axis_job<T> &job;
+    const int x, origin, begin; /* this thread's first column, its block's first place, its own */
+    const int *const sources;   /* of what the first tap of its first sample reads, and of what lies behind */
+    const T *const from;
+    T *const to;
+    const T outside;
+
+    CUDA_INLINE line_tile(const axis_job<T> &job_, int *table)
+        : job(job_),
+          x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
+          origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
+          begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
+          sources(table + (begin - origin)), from(job.from + blockIdx.z * job.line + x),
+          to(job.to + blockIdx.z * job.line + x), outside(job.outside(static_cast<int>(blockIdx.z)))
+    {
+    }
+
+    /* The place's bytes are laundered, or the product is one of 64 bits by 64. */
+    template <typename Sample> CUDA_INLINE Sample *at(Sample *base, int index) const
+    {
+        typedef typename std::conditional<std::is_const<Sample>::value, const char, char>::type byte;
+        unsigned place = job.place;
+        cuda_launder(&place);
+        const unsigned long long bytes =
+            static_cast<unsigned long long>(static_cast<unsigned>(index)) * place;
+
+        return reinterpret_cast<Sample *>(reinterpret_cast<byte *>(base) + bytes);
+    }
+
+    CUDA_INLINE int last_read() const
+    {
+        return min(origin + Form::Rows, job.end) - 1 + job.low + job.span - 1;
+    }
+
+    /* Whether no thread of the block has to look whether a row lies outside the grid. */
+    CUDA_INLINE bool is_inside() const
+    {
+        return job.edge.rule != EDGE_CONSTANT || (origin + job.low >= 0 && last_read() < job.places);
+    }
+
+    template <bool Inside> CUDA_INLINE void load(int number, T (&row)[Pack]) const
+    {
+        const int source = sources[number];
+
+        if (!Inside && source < 0)
+            cuda_fill(row, outside);
+        else
+            cuda_load_packs<Pack>(at(from, source), row);
+    }
+
+    CUDA_INLINE void start(T (&sums)[Samples][Pack]) const
+    {
 #pragma unroll
-        for (int o = 0; o < LINE_SAMPLES; o++) {
-#pragma unroll
-            for (int k = 0; k < pack; k++)
-                sums[o][k] = -T(0);
+        for (int o = 0; o < Samples; o++) {
+            open(sums[o]);
+            if (job.resumes)
+                cuda_load_packs<Pack>(at(to, min(begin + o, job.end - 1)), sums[o]);
         }
-        for (long long i = begin + task.low; i < end + task.low + task.span - 1; i++) {
-            T values[cuda_pack_of<T>::samples];
-            const int place = static_cast<int>(i - begin) - task.low; /* in the window of the first sum */
-            read_line(task, line, i, x, values);
+    }
+
+    /* As many taps as there are slots, from one on, or those of them that exist: sample o meets tap t in what
+       was loaded as number t + o. */
+    template <bool Inside, bool All>
+    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Pack], T (&sums)[Samples][Pack]) const
+    {
 #pragma unroll
-            for (int o = 0; o < LINE_SAMPLES; o++) {
-                const int tap = place - o;
-                const T weight = tap >= 0 && tap < task.span ? weights[tap] : T(0);
-                if (weight != T(0)) {
+        for (int turn = 0; turn < Slots; turn++) {
+            const int tap = first + turn;
+            if (!All && tap >= job.span)
+                break;
+            load<Inside>(tap + Slots - 1, rows[(turn + Slots - 1) % Slots]);
+            const T weight = job.weights[tap];
 #pragma unroll
-                    for (int k = 0; k < pack; k++)
-                        sums[o][k] = cuda_fma(weight, values[k], sums[o][k]);
-                }
+            for (int o = 0; o < Samples; o++) {
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    sums[o][i] = cuda_fma(weight, rows[(turn + o) % Slots][i], sums[o][i]);
             }
         }
+    }
+
+    CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
+    {
 #pragma unroll
-        for (int o = 0; o < LINE_SAMPLES; o++) {
-            if (begin + o >= end)
-                continue;
-            if (task.edge.rule == EDGE_HOLD &&
-                !cuda_reach::inside(Axis == AXIS_PLANE ? task.reach.plane : task.reach.row, begin + o,
-                                    line.extent()))
-                cuda_load_packs<cuda_pack_of<T>::samples>(line.row(begin + o) + x, sums[o]);
-            cuda_store_columns<cuda_pack_of<T>::samples>(result.row(begin + o), x, x, view.nx, sums[o]);
+        for (int o = 0; o < Samples; o++) {
+            if (begin + o >= job.end)
+                break;
+            if (job.holds(begin + o))
+                cuda_load_packs<Pack>(at(from, begin + o), sums[o]);
+            cuda_store_columns<Pack>(at(to, begin + o) - x, x, x, job.nx, sums[o]);
         }
     }
-}
 
-/* Along x. The window is widened to whole packs on both sides: taps that do not exist have weight 0. */
-template <typename T> struct row_plan {
-    int before, packs; /* samples before the first of a thread, packs of taps */
+    template <bool Inside> CUDA_INLINE void run() const
+    {
+        T rows[Slots][Pack], sums[Samples][Pack];
+        int first = 0;
 
-    __host__ __device__ row_plan(int low, int span)
+        start(sums);
+#pragma unroll
+        for (int number = 0; number < Slots - 1; number++)
+            load<Inside>(number, rows[number]);
+        if constexpr (Inside) {
+#pragma unroll 1
+            for (; first + Slots <= job.span; first += Slots)
+                take_turn<true, true>(first, rows, sums);
+        }
+#pragma unroll 1
+        for (; first < job.span; first += Slots)
+            take_turn<Inside, false>(first, rows, sums);
+        store(sums);
+    }
+};
+
+/* ---- along x ---- */
+
+/* A piece of a row with what its taps reach, in whole packs: how many columns lie before the piece, where in
+   them the first tap stands, and how many packs there are. */
+template <typename T> struct row_piece {
+    int before, skipped, packs;
+
+    __host__ __device__ row_piece(int low, int span, int columns)
     {
         const int pack = cuda_pack_of<T>::samples;
 
         before = low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
-        packs = (before + low + span + pack - 1) / pack;
+        skipped = before + low;
+        packs = (columns + skipped + span - 1 + pack - 1) / pack;
     }
-    __host__ __device__ int taps() const
+
+    /* Packs from a row to the next in shared memory: an odd number, so that lanes, each in its row, use all
+     * banks. */
+    __host__ __device__ int pitch() const
     {
-        return packs * cuda_pack_of<T>::samples;
-    }
-    __host__ __device__ int cells() const
-    {
-        return BLOCK_THREADS * cuda_pack_of<T>::samples + taps();
+        return packs | 1;
     }
 };
 
-/* Send for the cells of a piece of a row: columns begin … begin + count − 1. */
-template <typename T>
-CUDA_INLINE void fetch_cells(const axis_task<T> &task, const T *row, int channel, int begin, int count,
-                             T *cells)
-{
-    const int pack = cuda_pack_of<T>::samples;
+template <typename Type> struct row_form {
+    using T = Type;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Samples = 16;                   /* side by side, of a thread */
+    static constexpr int Slots = Samples / Pack + 1;     /* packs */
+    static constexpr int Warps = sizeof(T) == 4 ? 8 : 4; /* of a block, side by side */
+    static constexpr int Threads = Warps * CUDA_WARP;
+    static constexpr int Columns = Warps * Samples, Rows = CUDA_WARP;
+    static constexpr int Fetching = 8;      /* lanes that bring a row */
+    static constexpr double Reached = 0.52; /* of the peak, by long windows */
 
-    for (int i = static_cast<int>(threadIdx.x) * pack; i < count; i += BLOCK_THREADS * pack) {
-        if (begin + i >= 0 && begin + i + pack <= task.from.nx) {
-            cuda_copy_async<16>(cells + i, row + begin + i);
-            continue;
-        }
-        for (int k = 0; k < pack; k++) {
-            const int x = static_cast<int>(arith_edge_index(task.edge.rule, begin + i + k, task.from.nx));
-            if (x < 0)
-                cells[i + k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[channel] : T(0);
-            else
-                cuda_copy_async<sizeof(T)>(cells + i + k, row + x);
-        }
+    static_assert(Columns / Pack == CUDA_WARP, "a warp stores a row of a piece");
+
+    /* Before 8.6, ptxas wants more registers. */
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads, (sizeof(T) == 4 ? 5 : 6) - (code < 86));
+    }
+    static size_t shared_bytes(const axis_job<T> &job)
+    {
+        return static_cast<size_t>(Rows * row_piece<T>(job.low, job.span, Columns).pitch()) * 16;
+    }
+    static dim3 grid(const axis_job<T> &job)
+    {
+        return dim3(static_cast<unsigned>(job.tiles * cuda_ceil_divide(job.lines, Rows)));
+    }
+};
+
+/* What copies of whole packs do not bring of a row: its columns before one of its cells and from another one
+   on, by the edge rule; the first cell is a column's. Each lane has a row, and warps share the cells. A
+   function of its own, as look_up is. */
+template <typename T>
+__device__ __attribute__((noinline)) void fetch_outside(const T *row, T *cells, int column, int before,
+                                                        int behind, int end, int nx, enum edge_rule rule,
+                                                        T outside)
+{
+    const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP,
+              warps = static_cast<int>(blockDim.x) / CUDA_WARP;
+
+#pragma unroll 1
+    for (int number = warp; number < before + end - behind; number += warps) {
+        const int i = number < before ? number : behind + number - before;
+        const int x = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, column + i, nx);
+        if (x < 0)
+            cells[i] = outside;
+        else
+            cuda_copy_async<sizeof(T)>(cells + i, row + x);
     }
 }
 
-/* A thread's pack of samples from the cells: the window slides by a pack of taps at a time. */
-template <typename T>
-CUDA_INLINE void chain_cells(const T *cells, const T *weights, int packs, T (&sums)[cuda_pack_of<T>::samples])
-{
-    const int pack = cuda_pack_of<T>::samples;
-    T values[2 * cuda_pack_of<T>::samples], taps[cuda_pack_of<T>::samples];
+template <typename Form> struct row_tile {
+    using T = typename Form::T;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
+
+    const axis_job<T> &job;
+    const int lane, warp;
+    const int begin;   /* the tile's first column */
+    const int columns; /* that threads have, the last of them behind the grid */
+    const row_piece<T> piece;
+    const int first, rows; /* its first row, and how many there are */
+    T *const stage;
+
+    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared)
+        : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
+          warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
+          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::Columns),
+          columns(min(Form::Columns, (job.nx - begin + Samples - 1) / Samples * Samples)),
+          piece(job.low, job.span, columns),
+          first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
+          rows(min(Form::Rows, job.lines - first)), stage(shared)
+    {
+    }
+
+    CUDA_INLINE T *staged(int row) const
+    {
+        return stage + row * piece.pitch() * Pack;
+    }
+
+    /* Rows behind the last one are read from it. */
+    CUDA_INLINE int read(int row) const
+    {
+        return first + min(row, rows - 1);
+    }
+
+    CUDA_INLINE void fetch_packs() const
+    {
+        const int column = begin - piece.before, end = piece.packs * Pack;
 
 #pragma unroll
-    for (int k = 0; k < pack; k++)
-        sums[k] = -T(0);
-    cuda_load_packs<cuda_pack_of<T>::samples>(cells, values);
-    for (int c = 0; c < packs; c++) {
-        cells += pack;
-        cuda_load_packs<cuda_pack_of<T>::samples>(cells, values + pack);
-        cuda_load_packs<cuda_pack_of<T>::samples>(weights + c * pack, taps);
-#pragma unroll
-        for (int tap = 0; tap < pack; tap++) {
-            if (taps[tap] != T(0)) {
-#pragma unroll
-                for (int k = 0; k < pack; k++)
-                    sums[k] = cuda_fma(taps[tap], values[tap + k], sums[k]);
+        for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
+            const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
+            const T *const from = job.from + read(row) * job.line + column;
+            T *const to = staged(row);
+#pragma unroll 1
+            for (int cell = 0; cell < end; cell += Form::Fetching * Pack) {
+                const int i = cell + lane % Form::Fetching * Pack;
+                cuda_copy_async_if<16>(i < end && column + i >= 0 && column + i + Pack <= job.nx, to + i,
+                                       from + i);
             }
         }
+    }
+
+    CUDA_INLINE void fetch() const
+    {
+        const int column = begin - piece.before, end = piece.packs * Pack;
+        const int before = min(max(-column, 0), end);
+        const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
+
+        fetch_packs();
+        if (before > 0 || behind < end)
+            fetch_outside(job.from + read(lane) * job.line, staged(lane), column, before, behind, end, job.nx,
+                          job.edge.rule, job.outside(read(lane)));
+        cuda_commit_copies();
+        cuda_await_copies<0>();
+        __syncthreads();
+    }
+
+    CUDA_INLINE void start(T (&sums)[Samples]) const
+    {
+        open(sums);
+        if (!job.resumes)
+            return;
+        const int column = begin + warp * Samples;
+        const T *const row = job.to + read(lane) * job.line;
 #pragma unroll
-        for (int k = 0; k < pack; k++)
-            values[k] = values[k + pack];
-    }
-}
-
-/* A row of the planes to compute, by its number among all of them. */
-struct numbered_row {
-    long long plane;
-    int channel, row;
-
-    template <typename T> CUDA_INLINE numbered_row(const axis_task<T> &task, long long number)
-    {
-        const long long per_plane = static_cast<long long>(task.from.channels) * task.from.rows;
-        const long long within = number % per_plane;
-
-        plane = task.first + number / per_plane;
-        channel = static_cast<int>(within / task.from.rows);
-        row = static_cast<int>(within % task.from.rows);
+        for (int s = 0; s < Samples; s++) {
+            if (column + s < job.nx)
+                sums[s] = row[column + s];
+        }
     }
 
-    template <typename T> CUDA_INLINE T *in(const cuda_view<T> &view) const
+    /* The taps of as many packs as there are slots, or those of them that exist: sample s meets place p of
+       the window in place p + s of the cells. */
+    template <bool All>
+    CUDA_INLINE void take_turn(const T *cells, int from, T (&values)[Slots * Pack], T (&sums)[Samples]) const
     {
-        return view.row(plane, channel, row);
-    }
-};
+        const int end = piece.skipped + job.span;
 
-/* A block's piece of one row after another: the columns from `begin` on. The cells of two rows are in shared
- * memory, those of the next one on their way while this one is added up. */
-template <typename T> struct row_walk {
-    static constexpr int Pack = cuda_pack_of<T>::samples;
+#pragma unroll
+        for (int turn = 0; turn < Slots; turn++) {
+            const int place = from + turn * Pack;
+            T weights[Pack];
 
-    const axis_task<T> &task;
-    const row_plan<T> plan;
-    T *const weights, *const stages;
-    const int begin, mine; /* the thread's first sample, from there */
-
-    CUDA_INLINE row_walk(const axis_task<T> &task_, T *shared)
-        : task(task_), plan(task_.low, task_.span), weights(shared), stages(shared + plan.taps()),
-          begin(static_cast<int>(blockIdx.x) * BLOCK_THREADS * Pack),
-          mine(static_cast<int>(threadIdx.x) * Pack)
-    {
-        axis_task<T> widened = task;
-
-        widened.low = -plan.before;
-        stage_taps(widened, AXIS_X, weights, plan.taps());
-    }
-
-    CUDA_INLINE T *stage(long long number) const
-    {
-        return stages + (number & 1) * plan.cells();
+            if (!All && place >= end)
+                break;
+            if (All || place + 1 < end)
+                cuda_load_packs<Pack>(cells + place + Samples, values + (turn + Slots - 1) % Slots * Pack);
+            cuda_load_packs<Pack>(job.weights + place, weights);
+#pragma unroll
+            for (int k = 0; k < Pack; k++) {
+                if (!All && (place + k < piece.skipped || place + k >= end))
+                    continue;
+#pragma unroll
+                for (int s = 0; s < Samples; s++)
+                    sums[s] = cuda_fma(weights[k], values[(turn * Pack + k + s) % (Slots * Pack)], sums[s]);
+            }
+        }
     }
 
-    CUDA_INLINE void fetch(long long number) const
+    CUDA_INLINE void chain(T (&sums)[Samples]) const
     {
-        const numbered_row row(task, number);
+        const T *const cells = staged(lane) + warp * Samples;
+        const int turn = Slots * Pack, end = piece.skipped + job.span;
+        T values[Slots * Pack];
 
-        fetch_cells(task, row.in(task.from), row.channel, begin - plan.before, plan.cells(), stage(number));
+        cuda_load_packs<Samples>(cells, values);
+#pragma unroll 1
+        for (int from = 0; from < end; from += turn) {
+            if (from >= piece.skipped && from + turn <= end)
+                take_turn<true>(cells, from, values, sums);
+            else
+                take_turn<false>(cells, from, values, sums);
+        }
     }
 
     /* Samples with a tap outside the grid keep their value. */
-    CUDA_INLINE void hold(const T *old, T (&sums)[Pack]) const
+    CUDA_INLINE void hold(int row, int x, T (&sums)[Pack]) const
     {
 #pragma unroll
-        for (int k = 0; k < Pack; k++) {
-            const int x = begin + mine + k;
-            if (x < task.from.nx && !cuda_reach::inside(task.reach.x, x, task.from.nx))
-                sums[k] = old[x];
+        for (int i = 0; i < Pack; i++) {
+            if (x + i < job.nx && job.holds(x + i))
+                sums[i] = job.from[read(row) * job.line + x + i];
         }
     }
 
-    CUDA_INLINE void sum(long long number) const
+    CUDA_INLINE void store() const
     {
-        const numbered_row row(task, number);
-        T sums[Pack];
+        const int x = begin + lane * Pack;
 
-        chain_cells(stage(number) + mine, weights, plan.packs, sums);
-        if (task.edge.rule == EDGE_HOLD)
-            hold(row.in(task.from), sums);
-        cuda_store_columns<Pack>(row.in(task.to), begin + mine, begin + mine, task.from.nx, sums);
+#pragma unroll 1
+        for (int row = warp; row < rows && x < job.nx; row += Form::Warps) {
+            T sums[Pack];
+            cuda_load_packs<Pack>(staged(row) + lane * Pack, sums);
+            if (job.edge.rule == EDGE_HOLD)
+                hold(row, x, sums);
+            cuda_store_columns<Pack>(job.to + (first + row) * job.line, x, x, job.nx, sums);
+        }
     }
 
-    /* The copies of a row have arrived when no more than those of the next one, if there is one, are under
-     * way. */
-    CUDA_INLINE void run(long long first, long long end) const
+    CUDA_INLINE void run() const
     {
-        fetch(first);
-        cuda_commit_copies();
-        for (long long number = first; number < end; number++) {
-            if (number + 1 < end)
-                fetch(number + 1);
-            cuda_commit_copies();
-            cuda_await_copies<1>();
-            __syncthreads();
-            sum(number);
-            __syncthreads();
+        T sums[Samples];
+
+        const bool works = warp * Samples < columns;
+
+        fetch();
+        if (works) {
+            start(sums);
+            chain(sums);
         }
+        __syncthreads();
+        if (works)
+            cuda_put(staged(lane) + warp * Samples, sums);
+        __syncthreads();
+        store();
     }
 };
 
-template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kernel(const axis_task<T> task)
+template <typename T> CUDA_INLINE void run(row_form<T>, const axis_job<T> &job)
 {
-    CUDA_SHARED(T, shared);
-    const long long rows = task.count * task.from.channels * task.from.rows;
-    const long long stride = static_cast<long long>(gridDim.y) * BLOCK_ROWS;
-    const row_walk<T> walk(task, shared);
+    CUDA_SHARED(T, stage);
 
-    for (long long first = static_cast<long long>(blockIdx.y) * BLOCK_ROWS; first < rows; first += stride)
-        walk.run(first, first + BLOCK_ROWS < rows ? first + BLOCK_ROWS : rows);
+    row_tile<row_form<T>>(job, stage).run();
+}
+template <typename T> CUDA_INLINE void run(line_form<T>, const axis_job<T> &job)
+{
+    using form = line_form<T>;
+    CUDA_SHARED(int, table);
+    const line_tile<form> tile(job, table);
+
+    look_up(table, form::sources(job.span), tile.origin + job.low, tile.last_read(), job.edge.rule,
+            job.places);
+    __syncthreads();
+    if (tile.x >= job.nx || tile.begin >= job.end)
+        return;
+    if (tile.is_inside())
+        tile.template run<true>();
+    else
+        tile.template run<false>();
 }
 
-/* ---- windows without gaps ---- */
-
-/* Windows up to this radius have forms in which every tap is unrolled. */
-#define WHOLE_RADIUS 8
-
-/* Blocks that a multiprocessor is asked to hold, as the registers allow that a row with its neighbours takes.
- */
-template <typename T> constexpr int along_x_blocks(int radius)
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
+    axis_kernel(const __grid_constant__ axis_job<typename Form::T> job)
 {
-    return sizeof(T) == 4 ? (radius <= 6 ? 8 : 6) : radius <= 4 ? 5 : 4;
+    run(Form(), job);
 }
 
-/* Along x a thread has two rows, for the neighbours that it loads; across it as many samples as its registers
-   take, and the block's warps below each other, so that few are loaded for other blocks' sake. */
-template <typename T, int Radius>
-using axis_along_x = unrolled_form<T, Radius, 0, 2, 2, 4, along_x_blocks<T>(Radius)>;
-template <typename T, int Radius> using axis_across = unrolled_form<T, 0, Radius, 8, 4, 8, 3>;
+/* ---- the host ---- */
 
-/* Call act with the form for a window that reaches as far on both sides. */
-template <typename T, typename Act> auto axis_choose(bool along_x, int radius, Act act)
+int offset_along(enum axis axis, const struct op_tap *tap)
 {
-    return cuda_with_number<1, WHOLE_RADIUS, 1>(radius, [=](auto chosen) {
-        constexpr int Radius = decltype(chosen)::value;
-        return along_x ? act(axis_along_x<T, Radius>()) : act(axis_across<T, Radius>());
-    });
+    return axis == AXIS_X ? tap->dx : axis == AXIS_ROW ? tap->drow : tap->dplane;
 }
-
-/* ---- any other window ---- */
 
 /* The axis that all taps lie on. The centre alone lies on each: x is as good as any. */
 enum axis axis_of(const struct op *op)
@@ -365,137 +515,151 @@ enum axis axis_of(const struct op *op)
     return row ? AXIS_ROW : plane ? AXIS_PLANE : AXIS_X;
 }
 
+bool has_gaps(const struct op *op, enum axis axis)
+{
+    for (size_t k = 1; k < op->tap_count; k++) {
+        if (offset_along(axis, &op->taps[k]) != offset_along(axis, &op->taps[k - 1]) + 1)
+            return true;
+    }
+    return false;
+}
+
 const struct reach *reach_along(const struct op *op, enum axis axis)
 {
     return axis == AXIS_X ? &op->x : axis == AXIS_ROW ? &op->row : &op->plane;
 }
 
-template <typename T> const void *axis_kernel(enum axis axis)
+/* Call act with the form for an op. */
+template <typename T, typename Act> auto with_form(const struct op *op, Act act)
 {
-    switch (axis) {
-    case AXIS_X:
-        return reinterpret_cast<const void *>(row_kernel<T>);
-    case AXIS_ROW:
-        return reinterpret_cast<const void *>(line_kernel<T, AXIS_ROW>);
-    default:
-        return reinterpret_cast<const void *>(line_kernel<T, AXIS_PLANE>);
-    }
+    return axis_of(op) == AXIS_X ? act(row_form<T>()) : act(line_form<T>());
 }
 
-template <typename T>
-void axis_settle(const struct op *op, const struct shape *shape, struct range planes, struct cuda_form *form)
+/* The taps of a launch, from one on. */
+template <typename T> void take_taps(const struct op *op, size_t first, axis_job<T> *job)
+{
+    const size_t left = op->tap_count - first, most = axis_job<T>::Most;
+
+    job->low = offset_along(axis_of(op), &op->taps[first]);
+    job->span = static_cast<int>(left < most ? left : most);
+    job->resumes = first > 0;
+    job->ends = left <= most;
+    const int before = axis_of(op) == AXIS_X ? row_piece<T>(job->low, job->span, 0).skipped : 0;
+    for (int k = 0; k < job->span; k++)
+        job->weights[before + k] = static_cast<T>(op->taps[first + static_cast<size_t>(k)].weight);
+}
+
+/* The first launch of an op, without its fields. */
+template <typename T> axis_job<T> job_of(const struct op *op, const struct shape *shape, struct range planes)
 {
     const enum axis axis = axis_of(op);
-    const struct reach *reach = reach_along(op, axis);
-    const long long count = static_cast<long long>(planes.count), rows = static_cast<long long>(shape->rows);
-    const long long line = axis == AXIS_PLANE ? count : rows, across = axis == AXIS_PLANE ? rows : count;
-    const row_plan<T> plan(reach->low, cuda_span(*reach) + 1);
-    long long pieces = cuda_ceil_divide(rows * count * shape->channels, BLOCK_ROWS);
+    const int rows = static_cast<int>(shape->rows), count = static_cast<int>(planes.count);
+    axis_job<T> job = {};
 
-    if (axis != AXIS_X)
-        pieces = across * shape->channels * cuda_ceil_divide(line, LINE_SAMPLES);
-    form->tile_x = BLOCK_THREADS * cuda_pack_of<T>::samples;
-    form->tile_y = axis == AXIS_X ? BLOCK_ROWS : LINE_SAMPLES;
-    form->coarsen = form->tile_y;
-    form->block = dim3(BLOCK_THREADS);
-    form->grid = dim3(cuda_blocks(cuda_ceil_divide(static_cast<long long>(shape->nx), form->tile_x)),
-                      static_cast<unsigned>(pieces < 65535 ? pieces : 65535));
-    form->shared_bytes = sizeof(T) * static_cast<size_t>(axis == AXIS_X ? plan.taps() + 2 * plan.cells()
-                                                                        : cuda_span(*reach) + 1);
-    form->kernel = axis_kernel<T>(axis);
-    form->bytes_per_update =
-        sizeof(T) * (2 + (axis == AXIS_X ? 0 : static_cast<double>(cuda_span(*reach)) / LINE_SAMPLES));
-    form->operations_per_update = cuda_operations(op);
+    job.nx = static_cast<int>(shape->nx);
+    job.channels = static_cast<int>(shape->channels);
+    job.places = axis == AXIS_X ? job.nx : axis == AXIS_ROW ? rows : static_cast<int>(shape->planes);
+    job.first = axis == AXIS_PLANE ? static_cast<int>(planes.first) : 0;
+    job.end = axis == AXIS_PLANE ? job.first + count : job.places;
+    job.lines = job.channels * (axis == AXIS_X ? rows * count : axis == AXIS_ROW ? count : rows);
+    job.channel_lines = axis == AXIS_ROW ? 1 : rows;
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, row_form<T>::Columns));
+    job.reach = *reach_along(op, axis);
+    take_taps(op, 0, &job);
+    return job;
 }
 
-/* The axis along which threads of a form for whole windows have several samples. */
-enum unrolled_axis whole_axis(const struct op *op, const struct shape *shape)
+template <typename Form> void describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    using T = typename Form::T;
+    const axis_job<T> job = job_of<T>(asked->op, asked->shape, {0, asked->shape->planes});
+    const double launches = static_cast<double>(
+        cuda_ceil_divide(static_cast<long long>(asked->op->tap_count), axis_job<T>::Most));
+
+    form->tile_x = Form::Columns;
+    form->tile_y = Form::Rows;
+    form->coarsen = Form::Samples;
+    form->block = dim3(Form::Threads);
+    form->grid = Form::grid(job);
+    form->shared_bytes = Form::shared_bytes(job);
+    form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
+    form->bytes_per_update = sizeof(T) * (3 * launches - 1);
+    form->operations_per_update = cuda_operations(asked->op);
+    form->reached = Form::Reached;
+}
+
+/* Whether the lines and places of a shape are more than a launch may have blocks for, or than 32 bits count
+   the bytes between. */
+bool is_too_large(const struct op *op, const struct shape *shape)
 {
     const enum axis axis = axis_of(op);
+    const size_t most = 65535, rows_of_tile = line_form<float>::Rows;
+    const size_t lines = shape->channels * (axis == AXIS_ROW ? shape->planes : shape->rows);
+    const size_t places = axis == AXIS_ROW ? shape->rows : shape->planes;
 
-    return axis == AXIS_ROW || (axis == AXIS_X && shape->rows > 1) ? UNROLLED_ROWS : UNROLLED_PLANES;
-}
-
-/* Whether a form with unrolled taps serves a window that reaches as far on both sides. */
-template <typename T>
-bool whole_serves(enum axis axis, int radius, const struct shape *shape, enum unrolled_axis down)
-{
-    return axis_choose<T>(axis == AXIS_X, radius,
-                          [&](auto chosen) { return unrolled_serves<decltype(chosen)>(shape, down); });
-}
-
-/* How far the window of an op reaches on both sides if a form with unrolled taps serves it, else 0. */
-template <typename T> int whole_radius(const struct op *op, const struct shape *shape)
-{
-    const enum axis axis = axis_of(op);
-    const enum unrolled_axis down = whole_axis(op, shape);
-    const int radius = reach_along(op, axis)->high;
-    const bool along_x = axis == AXIS_X;
-
-    if (radius < 1 || radius > WHOLE_RADIUS || !whole_serves<T>(axis, radius, shape, down))
-        return 0;
-    return unrolled_is_whole(op, down, along_x ? radius : 0, along_x ? 0 : radius) ? radius : 0;
-}
-
-template <typename T> void axis_settle_any(const struct cuda_question *asked, struct cuda_form *form)
-{
-    const struct range all = {0, asked->shape->planes};
-    const int radius = whole_radius<T>(asked->op, asked->shape);
-
-    if (radius == 0) {
-        axis_settle<T>(asked->op, asked->shape, all, form);
-        return;
-    }
-    axis_choose<T>(axis_of(asked->op) == AXIS_X, radius, [&](auto chosen) {
-        unrolled_describe<decltype(chosen)>(asked, whole_axis(asked->op, asked->shape), form);
-    });
+    if (axis == AXIS_X)
+        return shape->rows * shape->planes > INT32_MAX / shape->channels;
+    return lines > most || places > most * rows_of_tile ||
+           (axis == AXIS_PLANE &&
+            lines * (shape->nx + CUDA_ROW_ALIGNMENT) > UINT32_MAX / work_size(op->work));
 }
 
 template <typename T> bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
+    const struct op *op = asked->op;
+
+    if (op->kind != OP_TAPS || op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
-    if (axis_of(asked->op) == AXIS_NONE)
+    if (axis_of(op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
-    axis_settle_any<T>(asked, form);
-    if (form->shared_bytes > asked->limits->shared_per_block)
-        return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
-                           form->shared_bytes, asked->limits->shared_per_block);
+    if (has_gaps(op, axis_of(op)))
+        return cuda_refuse(asked->refusal, "there are gaps between the taps");
+    if (cuda_is_beyond_32_bits(asked))
+        return false;
+    if (is_too_large(op, asked->shape))
+        return cuda_refuse(asked->refusal, "the grid is too large for a launch");
+    with_form<T>(op, [=](auto chosen) { describe<decltype(chosen)>(asked, form); });
     return true;
 }
 
-template <typename T> cudaError_t axis_launch(const struct cuda_job *job)
+/* The first line and the steps from line to line and from place to place. */
+template <typename T>
+void find_fields(enum axis axis, const cuda_view<T> &from, const cuda_view<T> &to, long long first,
+                 axis_job<T> *job)
 {
-    const struct op *op = job->op->op;
-    const enum axis axis = axis_of(op);
-    const struct reach *reach = reach_along(op, axis);
-    axis_task<T> task = {};
-    struct cuda_form form = {};
+    const long long plane = axis == AXIS_PLANE ? 0 : first;
 
-    task.from = *static_cast<const cuda_view<T> *>(job->from);
-    const struct shape shape = cuda_shape_of(job);
-    const int radius = whole_radius<T>(op, &shape);
-    if (radius > 0)
-        return axis_choose<T>(axis == AXIS_X, radius, [&](auto chosen) {
-            return unrolled_launch<decltype(chosen)>(job, whole_axis(op, &shape));
-        });
-    task.to = *static_cast<const cuda_view<T> *>(job->to);
-    task.edge = cuda_edge_of<T>(job->op);
-    task.reach = cuda_reach_of(op);
-    task.taps = static_cast<const cuda_tap<T> *>(job->op->taps);
-    task.tap_count = static_cast<int>(op->tap_count);
-    task.low = reach->low;
-    task.span = cuda_span(*reach) + 1;
-    task.first = static_cast<long long>(job->planes.first);
-    task.count = static_cast<long long>(job->planes.count);
-    axis_settle<T>(op, &shape, job->planes, &form);
-    const auto kernel = axis == AXIS_X     ? row_kernel<T>
-                        : axis == AXIS_ROW ? line_kernel<T, AXIS_ROW>
-                                           : line_kernel<T, AXIS_PLANE>;
-    const cudaError_t error = cuda_permit_shared(kernel, form.shared_bytes);
-    if (error != cudaSuccess)
-        return error;
-    return CUDA_LAUNCH(job->stream, form.grid, form.block, form.shared_bytes, kernel, task);
+    job->from = from.row(plane, 0, 0);
+    job->to = to.row(plane, 0, 0);
+    job->line = axis == AXIS_ROW ? from.pitch * from.rows : from.pitch;
+    job->place = static_cast<unsigned>((axis == AXIS_ROW ? from.pitch : from.plane_stride()) *
+                                       static_cast<long long>(sizeof(T)));
+}
+
+template <typename Form> cudaError_t launch(const axis_job<typename Form::T> &job, cudaStream_t stream)
+{
+    return CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), Form::shared_bytes(job),
+                       axis_kernel<Form>, job);
+}
+
+template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
+{
+    const struct op *op = from->op->op;
+    const struct shape shape = cuda_shape_of(from);
+    axis_job<T> job = job_of<T>(op, &shape, from->planes);
+    cudaError_t error = cudaSuccess;
+
+    if (from->planes.count == 0)
+        return cudaSuccess;
+    find_fields(axis_of(op), *static_cast<const cuda_view<T> *>(from->from),
+                *static_cast<const cuda_view<T> *>(from->to), static_cast<long long>(from->planes.first),
+                &job);
+    job.edge = cuda_edge_of<T>(from->op);
+    for (size_t first = 0; first < op->tap_count && error == cudaSuccess; first += axis_job<T>::Most) {
+        take_taps(op, first, &job);
+        error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
+    }
+    return error;
 }
 
 } // namespace
