@@ -28,7 +28,7 @@ FUSED_STEPS = 8
 
 
 class Job:
-    """A stage: what voxfilt is asked, and the window of weights that the others correlate with."""
+    """A stage: what voxfilt is asked, and the window of weights that the others correlate with (of a gradient: one an axis)."""
 
     def __init__(self, name, extents, options, weights, steps=1):
         self.name, self.extents, self.options, self.weights, self.steps = name, extents, options, weights, steps
@@ -58,11 +58,24 @@ def window(side):
 def gauss(sigma, axes):
     radius = int(4 * sigma + 0.5)
     line = numpy.exp(-0.5 * (numpy.arange(-radius, radius + 1) / sigma) ** 2)
-    line /= line.sum()
-    weights = line
-    for _ in range(axes - 1):
-        weights = numpy.multiply.outer(weights, line)
-    return weights.astype("f4")
+    return outer(*[line / line.sum()] * axes)
+
+
+def outer(*lines):
+    product = numpy.ones(())
+    for line in lines:
+        product = numpy.multiply.outer(product, line)
+    return product.astype("f4")
+
+
+def sobel(axes):
+    return outer(*[[1, 2, 1]] * (axes - 1), [-1, 0, 1])
+
+
+def differences(axes):
+    """A window for each axis: half the difference of the two neighbours."""
+    lines = [[[-0.5, 0, 0.5] if i == axis else [0, 1, 0] for i in range(axes)] for axis in range(axes)]
+    return numpy.stack([outer(*each) for each in lines])
 
 
 def jobs():
@@ -76,7 +89,13 @@ def jobs():
     for side in (3, 5, 7, 9, 15, 31):
         spec, weights = window(side)
         yield Job(f"{side} × {side}, 8192²", square, ["-f", spec], weights)
-    yield Job("gauss:1.5, 512³", cube, ["-f", "gauss:1.5"], gauss(1.5, 3))
+    for sigma in (1.5, 3):
+        yield Job(f"gauss:{sigma}, 512³", cube, ["-f", f"gauss:{sigma}"], gauss(sigma, 3))
+    yield Job("gauss:3, 8192²", square, ["-f", "gauss:3"], gauss(3, 2))
+    yield Job("sobel:x, 512³", cube, ["-f", "sobel:x"], sobel(3))
+    yield Job("sobel:x, 8192²", square, ["-f", "sobel:x"], sobel(2))
+    yield Job("gradient, 512³", cube, ["-f", "gradient"], differences(3))
+    yield Job("gradient, 8192²", square, ["-f", "gradient"], differences(2))
 
 
 # ---- voxfilt
@@ -87,12 +106,9 @@ def where(job):
 
 
 def planned_seconds(rows):
-    """Seconds of a step by the kernels that a plan takes, all tables together: a Gaussian has one an axis."""
-    tables = {}
-    for row in rows:
-        if "what a plan takes" in row.get("comment", "") and not row["rung"].startswith("sum-"):
-            tables.setdefault(row["table"], row["seconds_per_step"])
-    return sum(tables.values())
+    """Seconds of a step by the kernels that a plan takes: of all its operations, if there are several."""
+    planned = [row for row in rows if "what a plan takes" in row.get("comment", "") and not row["rung"].startswith("sum-")]
+    return next((row for row in planned if "operations" in row), planned[0])["seconds_per_step"]
 
 
 def run_voxfilt(program, job, samples, folder):
@@ -126,18 +142,34 @@ def run_cupy(job, samples):
     ndimage = importlib.import_module("cupyx.scipy.ndimage")
     start = cupy.asarray(samples)
     weights = cupy.asarray(job.weights)
+    length = cupy.ReductionKernel("T d", "T length", "d * d", "a + b", "length = sqrt(a)", "0", "length")
+
+    def step(state):
+        name, _, argument = job.options[1].partition(":")
+        if name == "gauss":
+            return ndimage.gaussian_filter(state, float(argument), mode="constant", truncate=4.0)
+        if name == "sobel":
+            return ndimage.sobel(state, axis=-1, mode="constant")
+        if name == "gradient":
+            return length(cupy.stack([ndimage.correlate(state, each, mode="constant") for each in weights]), axis=0)
+        return ndimage.correlate(state, weights, mode="constant")
 
     def all_steps():
         state = start
         for _ in range(job.steps):
-            if job.name.startswith("gauss"):
-                state = ndimage.gaussian_filter(state, 1.5, mode="constant", truncate=4.0)
-            else:
-                state = ndimage.correlate(state, weights, mode="constant")
+            state = step(state)
         return state
 
     result = cupy.asnumpy(all_steps())
     return median_seconds(job.steps, all_steps, cupy.cuda.Event, cupy.cuda.get_elapsed_time), result
+
+
+def torch_layers(job, axes):
+    """Weights of convolutions, one after the other: of a Gaussian along each axis. A layer may have several results."""
+    if not job.options[1].startswith("gauss"):
+        return [job.weights.reshape(-1, 1, *job.weights.shape[-axes:])]
+    line = job.weights.sum(axis=tuple(range(1, axes)))
+    return [line.reshape(1, 1, *[-1 if i == axis else 1 for i in range(axes)]) for axis in range(axes)]
 
 
 def run_torch(job, samples):
@@ -147,13 +179,15 @@ def run_torch(job, samples):
     axes = samples.ndim
     convolve = torch.nn.functional.conv3d if axes == 3 else torch.nn.functional.conv2d
     start = torch.from_numpy(samples).cuda()[None, None]
-    weights = torch.from_numpy(job.weights).cuda()[None, None]
-    padding = [side // 2 for side in job.weights.shape]
+    layers = [torch.from_numpy(weights).cuda() for weights in torch_layers(job, axes)]
 
     def all_steps():
         state = start
         for _ in range(job.steps):
-            state = convolve(state, weights, padding=padding)
+            for weights in layers:
+                state = convolve(state, weights, padding=[side // 2 for side in weights.shape[2:]])
+            if len(layers[0]) > 1:
+                state = torch.linalg.vector_norm(state, dim=1, keepdim=True)
         return state
 
     with torch.no_grad():
@@ -178,11 +212,11 @@ def run_plain(plain, job, samples):
     result = numpy.empty_like(samples)
     extents = [ctypes.c_int(n) for n in job.extents]
     fields = [samples.ctypes.data_as(pointer), result.ctypes.data_as(pointer)]
-    if job.name.startswith(("5", "7 points")) and job.steps == 1 and "heat" in job.options:
+    if "heat" in job.options and job.steps == 1:
         depth = extents[2:] or [ctypes.c_int(1)]
         centre = ctypes.c_float(job.weights[(1,) * samples.ndim])
         seconds = plain.plain_heat(*extents[:2], *depth, *fields, centre, ctypes.c_float(0.125))
-    elif samples.ndim == 2:
+    elif samples.ndim == 2 and job.weights.ndim == 2:
         weights = numpy.ascontiguousarray(job.weights)
         seconds = plain.plain_window(*extents, *fields, weights.ctypes.data_as(pointer), len(weights))
     else:

@@ -71,6 +71,21 @@ picture() # FILE OPTION...
     job "${IMGHEAT:?}" -D cuda -q -i "$file" -o /dev/null "$@"
 }
 
+# Of 96 samples a side, which are several tiles of what takes one step a pass.
+block() # OPTION...
+{
+    job "$VOXFILT" -D cuda -q -i block.raw -n 96 -t f32 -o /dev/null "$@"
+}
+
+# A dense window of unlike weights, of so many samples along each axis.
+window() # NX NY NZ
+{
+    awk -v nx="$1" -v ny="$2" -v nz="$3" 'BEGIN {
+        for (i = 0; i < nx * ny * nz; i++)
+            print i % nx - int(nx / 2), int(i / nx) % ny - int(ny / 2), int(i / (nx * ny)) - int(nz / 2), 1 / (i + nx * ny * nz)
+    }'
+}
+
 for edge in reflect nearest hold mirror wrap constant; do
     volume -s 10 -e $edge
     volume -s 10 -e $edge --work f64
@@ -101,6 +116,21 @@ for options in '-s 20' '-s 20 -e hold' '-s 20 -e constant:3 --work f64'; do
     # shellcheck disable=SC2086  # words
     job "$VOXFILT" -D cuda -q -i small.raw -n 64 -t f32 -o /dev/null $options
 done
+head -c $((4 * 96 * 96 * 96)) f32.raw > block.raw
+window 5 5 5 > cube.taps
+window 5 5 1 > plane.taps
+for edge in reflect hold wrap; do
+    block -f gradient -e $edge
+    block -f star:8 -e $edge
+    block -f taps:cube.taps -e $edge
+    block --flux pm2 --scale 20 -s 3 -e $edge
+done
+block -f star:6 --work f64
+block -f sobel:x
+block -f taps:plane.taps
+block --flux pm1 --scale 20 -s 2 --work f64
+block --flux tanh --scale 20 -s 2
+block --flux pm2 --scale 20 -s 2 --inner 3 --reaction 0.1
 volume -f laplace --out-range auto --out-type u8
 job "$VOXFILT" -D cuda -q -i u16.raw -n 160 -t u16 -f sobel:x --out-type u8 -o /dev/null
 
@@ -112,12 +142,13 @@ picture gray.png -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 14
 picture gray.png -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 14 -e mirror --work f64
 picture rgb.png --flux pm2 --scale 20 -s 5
 picture rgb.png --flux pm2 --scale 20 -s 5 --flux-channels separate
+picture rgb.png --flux pm1 --scale 20 -s 3 --flux-channels separate
+picture gray.png --flux tanh --scale 20 -s 2
 picture rgba.png -f sobel:x
 picture rgb.png --linear -s 4
 picture gray.png -f gauss:2
-for side in 9 13 23; do
-    awk -v n=$side 'BEGIN { for (i = 0; i < n * n; i++) print i % n - int(n / 2), int(i / n) - int(n / 2), 0, 1 / (i + n) }' \
-        < /dev/null > square.taps
+for side in 5 9 13 23; do
+    window $side $side 1 > square.taps
     picture gray.png -f taps:square.taps
 done
 
