@@ -276,8 +276,11 @@ struct form {
     double occupancy;                   /* share of a multiprocessor's warps that are resident, in theory */
     double waves;                       /* blocks of the launch over those that the device runs at once */
     double bytes_per_update, operations_per_update;
-    size_t memory_bytes;      /* that its routine holds besides fields */
-    uint64_t own[FORM_WORDS]; /* for the backend */
+    double step_seconds, pass_seconds; /* that the device is expected to spend on a sample: in a pass of one
+                                          step, and in a pass of all steps */
+    double advance_seconds;            /* and on an advance, besides its samples */
+    size_t memory_bytes;               /* that its routine holds besides fields */
+    uint64_t own[FORM_WORDS];          /* for the backend */
 };
 
 /* An op that is ready to run in a form. */

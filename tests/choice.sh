@@ -1,7 +1,9 @@
 #!/bin/sh
-# The plan's choice on a GPU: for some forty jobs, what a plan takes of itself is at most 5 % slower than the fastest row of
-# --bench. It takes four minutes of a GPU that nothing else uses, so that it runs only where VOXFILT_CHOICE is set;
-# VOXFILT_CHOICE=WORDS runs the jobs whose options have the words, as in VOXFILT_CHOICE='--flux pm1'.
+# What a plan chooses and forecasts, on a machine that does nothing else. For some sixty jobs, the kernel that it takes on a
+# GPU is at most 5 % slower than the fastest row of --bench. For each filter, the seconds of computing that it forecasts are
+# within a quarter of those measured, on the CPU and on the GPU, and `auto` takes the device that is done first, or one that
+# is nearly as fast. Without a GPU, the CPU's forecasts alone are tested. It takes seven minutes, so that it runs only where
+# VOXFILT_CHOICE is set; VOXFILT_CHOICE=WORDS runs the jobs whose options have the words, as in VOXFILT_CHOICE='--flux pm1'.
 set -u
 
 [ -n "${VOXFILT_CHOICE:-}" ] || { echo 'VOXFILT_CHOICE is not set'; exit 77; }
@@ -87,51 +89,170 @@ END
     result $? "$* ($ratio of the fastest: $words)"
 }
 
+# A number of a JSON document on one line: a member behind some text.
+number() # FILE TEXT
+{
+    sed -n "s/.*$2\([-+.0-9e]*\)[,}].*/\1/p" "$1"
+}
+
+is_within() # RATIO MOST: between its inverse and it
+{
+    awk -v ratio="$1" -v most="$2" 'BEGIN { exit !(ratio > 0 && ratio <= most && 1 / ratio <= most) }'
+}
+
+# Sets total and computed, the seconds of a run on a device: the medians of three.
+measure() # DEVICE OPTION...
+{
+    device=$1
+    shift
+    : > ../totals
+    : > ../computed
+    for run in 1 2 3; do
+        "$VOXFILT" -q -D "$device" --report=json "$@" -o /dev/null 2> ../report || { cat ../report; return 1; }
+        number ../report '"seconds": {"total": ' >> ../totals
+        number ../report '"seconds": {[^}]*"compute": ' >> ../computed
+    done
+    total=$(sort -g ../totals | sed -n 2p)
+    computed=$(sort -g ../computed | sed -n 2p)
+}
+
+# What the CPU's forecasts assume is one kind of machine; of others they know as much as the choice of a device needs.
+most_of_cpu=2.5
+grep -q 'AuthenticAMD' /proc/cpuinfo && grep -qw avx512f /proc/cpuinfo && most_of_cpu=1.25
+
+# The seconds of computing on a device, as forecast and as measured.
+forecast() # DEVICE OPTION...
+{
+    device=$1 most=1.25
+    [ "$device" = cpu ] && most=$most_of_cpu
+    shift
+    "$VOXFILT" -q -D "$device" --explain=json "$@" -o /dev/null > ../plan && measure "$device" "$@"
+    ratio=$(awk -v forecast="$(number ../plan '"compute_seconds": ')" -v measured="$computed" \
+        'BEGIN { printf "%.3f", (measured > 0 ? forecast / measured : 0) }')
+    is_within "$ratio" $most
+    result $? "$device: $* (forecast $ratio times the $computed s measured)"
+}
+
+# What auto takes, which is measured as well as the other device.
+filter() # OPTION...
+{
+    is_asked_for "$*" || return 0
+    forecast cpu "$@"
+    [ -n "$has_gpu" ] || return 0
+    on_cpu=$total
+    forecast cuda "$@"
+    taken=$("$VOXFILT" -q --explain=json "$@" -o /dev/null | sed -n 's/.*"device": "\([a-z]*\)[":].*/\1/p')
+    awk -v taken="$taken" -v cpu="$on_cpu" -v cuda="$total" -v within=1.25 -v start=0.1 \
+        'BEGIN { exit !((taken == "cpu" ? cpu : cuda) <= within * (cpu < cuda ? cpu : cuda) + start) }'
+    result $? "auto: $* ($taken; cpu $on_cpu s, cuda $total s)"
+}
+
+cube()
+{
+    filter -i cube.raw -n 512 -t f32 "$@"
+}
+
+square()
+{
+    filter -i square.raw -d 8192,8192 -t f32 "$@"
+}
+
+has_gpu=yes
 if ! "${VOXFILT:?}" -D cuda --bench=json -n 8 --rung naive > ../rows 2> ../stderr; then
     cat ../stderr
     [ -n "${REQUIRE_GPU:-}" ] && exit 1
-    exit 77
+    has_gpu=
 fi
 
-job -d 512,512
-job -d 1024,1024
-job -d 2048,2048
-job -d 1024,1024 --work f64
-job -d 4096,4096
-job -d 4096,4096 --work f64
-job -d 8192,8192
-job -d 4096,4096 -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 10
-job -d 1024,1024 -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 10
-job -d 4096,4096 -f gauss:1.5
-for side in 3 5 7 9 11 15 31; do
-    job -d 4096,4096 -f "matrix:$(window $side)"
+
+"${MAKE_VOLUME:?}" -n 512 -t f32 -o cube.raw && head -c $((4 * 8192 * 8192)) cube.raw > square.raw || exit 1
+awk 'BEGIN {
+    for (i = 0; i < 125; i++)
+        print i % 5 - 2, int(i / 5) % 5 - 2, int(i / 25) - 2, 1 / (i + 125)
+}' > dense.taps
+cube -s 12
+cube -s 100
+cube -s 12 --work f64
+cube -s 12 -e wrap
+cube -s 12 -e constant
+for flux in pm2 pm1 tanh; do
+    cube --flux $flux --scale 20 -s 10
+    square --flux $flux --scale 20 -s 10
 done
-job -d 4096,4096 --flux tanh --scale 1
-job -d 4096,4096 --flux tanh --scale 1 --inner 100 --reaction 0.1
-job -d 4096,4096 --flux pm1 --scale 1
-job -d 4096,4096 --flux pm2 --scale 1
-job -d 2048,2048 --flux pm2 --scale 1 --inner 4
-job -d 2048,2048 --flux pm1 --scale 1 --work f64
-job -n 64
-job -n 128
-job -n 64 --work f64
-job -n 256
-job -n 256 --work f64
-job -n 512
-job -n 512 --work f64
-job -d 640,480,300
-job -d 255,1023,511
-job -n 256 -f star:4 -s 10
-job -n 256 -f star:2 -s 10
-job -n 256 -f star:4 -s 10 --work f64
-job -n 256 -f star:8
-job -n 256 -f twentyseven:1,0.1,0.01,0.001 -s 10
-job -n 256 -f twentyseven:1,0.1,0.01,0.001 -s 10 --work f64
-job -n 256 -f twentyseven:1,0.1,0.01,0.001
-job -n 256 -f gauss:1.5
-job -n 256 --flux tanh --scale 1
-job -n 300 --flux tanh --scale 1 -e wrap
-job -n 256 --flux pm1 --scale 1 -e hold
-job -n 256 --flux pm2 --scale 1 --inner 8 --work f64
+cube --flux pm2 --scale 20 -s 10 --work f64
+cube --flux pm1 --scale 20 -s 10 --work f64
+cube --flux pm2 --scale 20 --inner 4 --reaction 0.1 -s 2
+cube -f gradient
+square -f gradient
+cube -f sobel:x
+cube -f star:4
+cube -f star:6
+cube -f star:8
+cube -f "matrix:$(window 5)"
+cube -f taps:dense.taps
+cube -f twentyseven:1,0.1,0.01,0.001
+for sigma in 1.5 3 10; do
+    cube -f gauss:$sigma
+    square -f gauss:$sigma
+done
+cube -f unsharp:2,1
+square -s 16
+rm cube.raw square.raw
+
+# ---------------------------------------------------------------- the kernels of a GPU
+
+if [ -n "$has_gpu" ]; then
+    job -d 512,512
+    job -d 1024,1024
+    job -d 2048,2048
+    job -d 1024,1024 --work f64
+    job -d 4096,4096
+    job -d 4096,4096 --work f64
+    job -d 8192,8192
+    job -d 4096,4096 -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 10
+    job -d 1024,1024 -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 10
+    job -d 4096,4096 -f gauss:1.5
+    for side in 3 5 7 9 11 15 31; do
+        job -d 4096,4096 -f "matrix:$(window $side)"
+    done
+    job -d 4096,4096 --flux tanh --scale 1
+    job -d 4096,4096 --flux tanh --scale 1 --inner 100 --reaction 0.1
+    job -d 4096,4096 --flux pm1 --scale 1
+    job -d 4096,4096 --flux pm2 --scale 1
+    job -d 2048,2048 --flux pm2 --scale 1 --inner 4
+    job -d 2048,2048 --flux pm1 --scale 1 --work f64
+    job -n 64
+    job -n 128
+    job -n 64 --work f64
+    job -n 256
+    job -n 256 --work f64
+    job -n 512
+    job -n 512 --work f64
+    job -d 640,480,300
+    job -d 255,1023,511
+    job -n 256 -f star:4 -s 10
+    job -n 256 -f star:2 -s 10
+    job -n 256 -f star:4 -s 10 --work f64
+    job -n 256 -f star:8
+    job -n 256 -f twentyseven:1,0.1,0.01,0.001 -s 10
+    job -n 256 -f twentyseven:1,0.1,0.01,0.001 -s 10 --work f64
+    job -n 256 -f twentyseven:1,0.1,0.01,0.001
+    job -n 256 -f gauss:1.5
+    job -n 256 --flux tanh --scale 1
+    job -n 300 --flux tanh --scale 1 -e wrap
+    job -n 256 --flux pm1 --scale 1 -e hold
+    job -n 256 --flux pm2 --scale 1 --inner 8 --work f64
+    for filter in gradient sobel:x star:6 star:8 "matrix:$(window 5)" gauss:3 gauss:10 unsharp:2,1; do
+        job -n 512 -f "$filter"
+    done
+    for filter in gradient gauss:3 gauss:10; do
+        job -d 8192,8192 -f "$filter"
+    done
+    job -n 512 --flux pm2 --scale 1
+    job -n 513 --flux pm2 --scale 1 -e hold
+    job -d 8192,8192 --flux pm2 --scale 1
+    job -n 512 -e wrap -s 12
+    job -n 513 -e constant -s 12
+fi
 
 conclude

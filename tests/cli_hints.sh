@@ -429,7 +429,7 @@ accepts 'a picture is explained' '' imgheat --explain -f gauss:1 -D cpu gray.png
 grep -q 'behind input' ../stdout && grep -q ' rows' ../stdout && ! grep -q 'planes' ../stdout
 result $? 'in rows'
 accepts 'a volume is explained' '' v8 --explain -D cpu
-grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through memory, (less than )?[0-9.]+ ms$' ../stdout &&
+grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through memory, (less than )?[0-9.]+ ms of computing, (less than )?[0-9.]+ ms in all$' ../stdout &&
     ! grep -Eq '[0-9]e-?[0-9]+ s' ../stdout
 result $? 'in planes, and milliseconds'
 

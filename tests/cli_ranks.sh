@@ -107,7 +107,7 @@ if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr; t
         'mount -t tmpfs -o size=8m tmpfs /dev/shm && exec \"\$@\"' > ../little
     chmod +x ../little
     MPIRUN=$work/little
-    as_one 2 .raw -i deep.raw -d 300,200,90 -t u8 -s 400
+    as_one 2 .raw -i deep.raw -d 300,200,90 -t u8 -s 200 --flux pm1 --scale 30
     MPIRUN=$LAUNCHER
 else
     skip 'little memory for all ranks of a node: this needs Open MPI and a mount of its own'
@@ -179,13 +179,20 @@ fi
 if has taskset && ranks 1 taskset -c 0 true && ranks 1 taskset -c 1 true && [ "$(nproc)" -gt 1 ]; then
     # shellcheck disable=SC2086
     {
+        alone() # milliseconds that are predicted of rank 0 alone
+        {
+            sed -n 's/^ *predicted: rank 0 alone \([0-9.]*\) ms, .*/\1/p'
+        }
         of_one="taskset -c 0 voxfilt-mpi $tall -s 60 -m 3M" of_other="taskset -c 1 voxfilt-mpi $tall -s 60 -m 3M"
         ranks 1 $of_one --explain : -n 1 $of_other --explain > ../stdout 2> ../stderr
         grep -q '^ranks     1 of 2: ' ../stdout && grep -q '^device .* 2 processors,' ../stdout
         result $? 'rank 0 has the processors of both where the job cannot be divided'
+        of_two=$(alone < ../stdout)
         ranks 1 $of_one -j 1 --explain : -n 1 $of_other -j 1 --explain > ../stdout 2> ../stderr
         grep -q '^ranks     1 of 2: ' ../stdout && grep -q '^device .* 1 processor,' ../stdout
         result $? 'but no more than its own where the number of threads is given'
+        awk -v two="$of_two" -v own="$(alone < ../stdout)" 'BEGIN { exit !(two > 0 && two < 0.7 * own) }'
+        result $? 'and its prediction counts those that it has'
         voxfilt $tall -s 60 -o one 2> ../stderr
         ranks 1 $of_one -o many.raw : -n 1 $of_other -o many.raw > ../stdout 2> ../stderr
         result $? 'and runs'
@@ -207,7 +214,7 @@ for report in new replaced; do
 done
 # Each rank sees some of the planes, and several planes may share a row of pixels.
 make_volume -d 20,10,900 -t f32 -o high.raw
-for job in '-s 3' '-s 900' '-s 30 -m 540K'; do
+for job in '-s 3' '-s 900 --flux tanh --scale 30 --inner 4' '-s 30 -m 540K'; do
     # shellcheck disable=SC2086
     voxfilt -i high.raw -d 20,10,900 -t f32 $job --preview one.png -o many.raw
     # shellcheck disable=SC2086

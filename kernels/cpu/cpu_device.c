@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/threads.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,24 +17,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Forecasts assume a usual machine of today; --bench measures the real one. */
-#define ASSUMED_BYTES_PER_SECOND   16e9
-#define ASSUMED_CHANGES_PER_SECOND 0.8e9 /* by each thread, which adds up their squares in f64 */
-
-/* Taps that a thread adds up in a second, by the kind of op. */
-struct assumed_taps {
-    double star, fused_star; /* the sample and its nearest neighbours; with several steps in a pass */
-    double picture;          /* several steps by the engine for pictures */
-    double box;              /* other taps on nearest neighbours */
-    double other;            /* other taps */
-    double pm1, pm2;         /* one relaxation by the engine `faces` */
-    double flux;             /* any other nonlinear heat */
-};
-
-static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 29e9, 6.75e9, 2.5e9, 7.0e9, 12e9, 1.5e9};
-static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e9, 2.7e9, 5.5e9, 0.75e9};
-
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
+
+/* A thread of a Xeon with AVX-512, all 16 of which compute, takes so many times as long as one of a Zen 5, as
+   measured over the filters. */
+#define XEON_TIMES_F32 4.6
+#define XEON_TIMES_F64 5.7
 
 /* Fewer samples than this are not worth waking another thread for. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
@@ -73,14 +60,15 @@ static const struct candidate {
     struct cpu_build build;
     bool (*runs_here)(void);
 } builds[] = {
-#define BUILD(isa, runs_here)                                                                                \
-    {{#isa, {[WORK_F32] = &cpu_kernels_##isa##_f32, [WORK_F64] = &cpu_kernels_##isa##_f64}}, runs_here},
-    BUILD(baseline, always)
+#define BUILD(isa, runs_here, times)                                                                         \
+    {{#isa, {[WORK_F32] = &cpu_kernels_##isa##_f32, [WORK_F64] = &cpu_kernels_##isa##_f64}, times},          \
+     runs_here},
+    BUILD(baseline, always, 30.0)
 #ifdef HAVE_CPU_V3
-        BUILD(v3, has_v3)
+        BUILD(v3, has_v3, 1.45)
 #endif
 #ifdef HAVE_CPU_V4
-            BUILD(v4, has_v4)
+            BUILD(v4, has_v4, 1.0)
 #endif
 #undef BUILD
 };
@@ -118,8 +106,7 @@ static const char *wanted_build(void)
     return getenv("VOXFILT_ISA");
 }
 
-/* The fastest that runs here, or the one that VOXFILT_ISA names; NULL where that does not run. */
-static const struct cpu_build *build_here(void)
+const struct cpu_build *cpu_device_build(void)
 {
     const char *wanted = wanted_build();
 
@@ -132,11 +119,21 @@ static const struct cpu_build *build_here(void)
     return NULL;
 }
 
+/* AMD's processors are taken for a Zen 5, all others for an Intel Xeon of whose threads two share a core. */
+double cpu_device_times(const struct cpu_build *build, enum work_type work)
+{
+#ifdef HAVE_CPU_V3
+    if (__builtin_cpu_is("amd"))
+        return build->times;
+#endif
+    return build->times * (work == WORK_F32 ? XEON_TIMES_F32 : XEON_TIMES_F64);
+}
+
 static bool choose_build(const struct cpu_build **build, struct fault *fault)
 {
     char names[64] = "";
 
-    *build = build_here();
+    *build = cpu_device_build();
     if (*build != NULL)
         return true;
     name_builds(names, sizeof names);
@@ -145,11 +142,6 @@ static bool choose_build(const struct cpu_build **build, struct fault *fault)
 }
 
 /* ---- the device ---- */
-
-static int threads_of(const struct device_request *request)
-{
-    return (int)thread_count(request->threads);
-}
 
 void cpu_device_close(struct device *device)
 {
@@ -211,50 +203,13 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
 
 bool cpu_device_describe(int index, char *text, size_t size)
 {
-    const struct cpu_build *build = build_here();
+    const struct cpu_build *build = cpu_device_build();
     size_t count = thread_processors();
 
     (void)index;
     snprintf(text, size, "%zu processor%s, %s instructions", count, number_plural(count),
              build == NULL ? "no such" : build->name);
     return true;
-}
-
-/* The figure of the table for an op. */
-static double assumed_taps_per_second(const struct op *op, bool single)
-{
-    const struct assumed_taps *assumed = op->work == WORK_F32 ? &assumed_f32 : &assumed_f64;
-
-    if (op->kind == OP_HEAT && op->inner == 1 && cpu_tiling_suits_faces(op))
-        return op->flux == FLUX_PM1 ? assumed->pm1 : assumed->pm2;
-    if (op->kind == OP_HEAT)
-        return assumed->flux;
-    if (!single && cpu_tiling_suits_picture(op))
-        return assumed->picture;
-    if (op->kind != OP_TAPS || op_radius(op) > 1)
-        return assumed->other;
-    if (!op_is_star(op))
-        return assumed->box;
-    return single ? assumed->star : assumed->fused_star;
-}
-
-struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
-                                   const struct shape *shape, bool single)
-{
-    double taps = fmax(1.0, (double)op->tap_count) * (double)op->inner;
-    double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
-    /* The slower of moving and computing (roofline); several steps in a pass share one pass through memory.
-     */
-    double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
-    double by_taps = assumed_taps_per_second(op, single) * threads_of(request) / taps;
-    struct forecast forecast = {
-        .updates = fmin(by_memory * (single ? 1 : CHOSEN_STEPS), by_taps),
-        .changes = fmin(ASSUMED_BYTES_PER_SECOND / (2.0 * (double)work_size(op->work)),
-                        ASSUMED_CHANGES_PER_SECOND * threads_of(request)),
-    };
-
-    (void)shape;
-    return forecast;
 }
 
 void cpu_device_advise_large_pages(void *memory, size_t bytes)

@@ -9,6 +9,7 @@
 struct cpu_build {
     const char *name;
     const struct cpu_kernels *kernels[2]; /* by work type */
+    double times;                         /* as long as the fastest build takes, for forecasts */
 };
 
 struct device {
@@ -21,6 +22,12 @@ struct device {
     struct extremes extremes; /* likewise of what was measured */
 };
 
+/* The build that runs here, or that VOXFILT_ISA names; NULL where that does not run. */
+const struct cpu_build *cpu_device_build(void);
+
+/* For forecasts: a thread takes so many times as long as one of the machine that they were measured on. */
+double cpu_device_times(const struct cpu_build *build, enum work_type work);
+
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);
 
@@ -32,12 +39,12 @@ void cpu_device_advise_large_pages(void *memory, size_t bytes);
 void cpu_device_close(struct device *device);
 bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault);
 bool cpu_device_describe(int index, char *text, size_t size);
-struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
-                                   const struct shape *shape, bool single);
 double cpu_device_multiply_adds(struct device *device, enum work_type work);
 
 /* cpu_routine.c, for the seam: ops by a rung and an engine, settled, prepared and run. */
 extern const struct rung cpu_routine_rungs[];
+struct forecast cpu_routine_predict(const struct device_request *request, const struct op *op,
+                                    const struct shape *shape, bool single);
 void cpu_routine_release(struct device *device, struct routine *routine);
 bool cpu_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct form *form, struct fault *fault);

@@ -4,7 +4,9 @@
 #include "cpu_device.h"
 
 #include "base/mem.h"
+#include "base/threads.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +14,18 @@
 #define CACHES_BYTES ((size_t)16 << 20)
 
 #define CACHE_LINE ((size_t)64)
+
+/* Forecasts assume a machine of today, as measured on a Zen 5 with AVX-512; --bench is for the real one. The
+   bytes that cores read and write a second: one alone, each of several, and all. And what a core adds up:
+   taps of a star, taps of `naive`, and the squares of changes, in f64. */
+#define ASSUMED_BYTES_OF_ONE       26e9
+#define ASSUMED_BYTES_OF_EACH      9e9
+#define ASSUMED_BYTES_OF_ALL       150e9
+#define ASSUMED_STAR_TAPS_F32      83e9
+#define ASSUMED_STAR_TAPS_F64      42e9
+#define ASSUMED_NAIVE_TAPS_F32     2.5e9
+#define ASSUMED_NAIVE_TAPS_F64     1.25e9
+#define ASSUMED_CHANGES_PER_SECOND 0.8e9
 
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
@@ -191,6 +205,41 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the highest rung that applies";
 }
 
+/* Of a core, on a sample, in each step of a pass. */
+static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
+{
+    bool single = op->work == WORK_F32;
+    double taps = op->kind == OP_UNSHARP ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
+
+    if (tiling->engine == CPU_ENGINE_NAIVE)
+        return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
+    return cpu_tiling_cost(tiling, op) / (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);
+}
+
+static double bytes_per_second(int threads)
+{
+    return fmin(ASSUMED_BYTES_OF_ALL, fmax(ASSUMED_BYTES_OF_ONE, ASSUMED_BYTES_OF_EACH * threads));
+}
+
+/* On a sample in a pass: all cores compute, and share the memory. */
+static double pass_seconds(const struct op *op, const struct cpu_tiling *tiling, int threads, double times)
+{
+    double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
+    double moving = fields * (double)work_size(op->work) / bytes_per_second(threads);
+
+    return fmax(moving, tiling->steps * times * core_seconds(op, tiling) / threads);
+}
+
+static void expect(const struct device *device, const struct cpu_tiling *tiling, struct form *form)
+{
+    double times = cpu_device_times(device->build, form->op->work);
+    struct cpu_tiling single;
+
+    cpu_tiling_fewer(&single, tiling, form->op, 1);
+    form->pass_seconds = pass_seconds(form->op, tiling, device->threads, times);
+    form->step_seconds = pass_seconds(form->op, &single, device->threads, times);
+}
+
 bool cpu_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct form *form, struct fault *fault)
 {
@@ -208,8 +257,27 @@ bool cpu_routine_settle(const struct device *device, const struct op *op, const 
         tell_tiles(form, device, &tiling);
     form->bytes_per_update = 2.0 * (double)work_size(op->work) / form->steps;
     form->operations_per_update = 2.0 * (double)op->tap_count;
+    expect(device, &tiling, form);
     snprintf(form->reason, sizeof form->reason, "%s", reason_for(wish));
     return true;
+}
+
+/* A device that is not opened settles as well as another one. */
+struct forecast cpu_routine_predict(const struct device_request *request, const struct op *op,
+                                    const struct shape *shape, bool single)
+{
+    const struct cpu_build *build = cpu_device_build();
+    const struct device device = {.build = build, .threads = (int)thread_count(request->threads)};
+    const struct rung_wish wish = {.steps = single ? 1 : 0};
+    double by_memory = bytes_per_second(device.threads) / (2.0 * (double)work_size(op->work));
+    struct forecast forecast = {.updates = by_memory,
+                                .changes = fmin(by_memory, ASSUMED_CHANGES_PER_SECOND * device.threads)};
+    struct fault fault;
+    struct form form;
+
+    if (build != NULL && cpu_routine_settle(&device, op, shape, &wish, &form, &fault))
+        forecast.updates = form.steps / form.pass_seconds;
+    return forecast;
 }
 
 bool cpu_routine_prepare(struct device *device, const struct form *form, struct routine **result,

@@ -35,12 +35,27 @@
 
 #define LINE_BYTES 64
 
-/* Prices, in plain taps: of reading a sample from memory and writing one, and of a tap of a flux. */
-#define MOVING_TAPS 30.0
-#define FLUX_TAPS   8.0
-
-/* And of keeping a sample for the next block and finding it again. */
+/* What an update costs is told in taps of a star of nearest neighbours, as one core of a Zen 5 takes them.
+   Reading a sample from memory and writing one, and keeping one for the next block and finding it again: */
+#define MOVING_F32   25.0
+#define MOVING_F64   31.0
 #define KEEPING_TAPS 6.0
+
+/* A tap of another engine, and what a level of `tiles` costs beside. */
+#define LINE_TAP        1.3
+#define PICTURE_BOX_TAP 1.5
+#define TILES_TAP       1.7
+#define TILES_LEVEL     5.0
+
+/* An axis of a gradient, its share of the root included. A tap of tanh. A face that two samples share: that
+   is a difference and a division for each channel, and with pm1 an exponential for all that are under one
+   conductivity. A face that they do not share, in such faces. A reaction. */
+#define GRADIENT_AXIS    6.0
+#define TANH_TAP         8.5
+#define FACE             5.75
+#define FACE_EXPONENTIAL 4.65
+#define FACE_ALONE       1.85
+#define REACTION         13.0
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -97,7 +112,7 @@ bool cpu_tiling_suits_picture(const struct op *op)
            (are_nearest(op, PICTURE_BOX) || (are_nearest(op, PICTURE_STAR) && op_is_star(op)));
 }
 
-bool cpu_tiling_suits_faces(const struct op *op)
+static bool has_faces(const struct op *op)
 {
     return op->kind == OP_HEAT && flux_conducts(op->flux) &&
            (op->tap_count == FACES_OF_VOLUME ||
@@ -356,7 +371,7 @@ static const struct engine {
     {ONE_STEP, is_short, count_no_slots, shape_tile_slot, rows_near, cut_rows, 0, 0},
     {ANY_STEPS, is_whole_star, count_tile_slots, shape_star_slot, rows_in_slots, cut_blocks, 0, 0},
     {ANY_STEPS, is_whole_box, count_tile_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
-    {ANY_STEPS, cpu_tiling_suits_faces, count_faces_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
+    {ANY_STEPS, has_faces, count_faces_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
     {ANY_STEPS, NULL, count_tile_slots, shape_tile_slot, rows_in_slots, cut_blocks, 0, 0},
 };
 
@@ -415,12 +430,39 @@ static void lay_out(struct cpu_tiling *tiling, const struct op *op)
     layout->bytes = size_rounded_up(layout->bases + 3 * op->tap_count * entry, LINE_BYTES);
 }
 
-/* Arithmetic of an update, in plain taps. */
-static double work_of(const struct op *op)
+/* The first relaxation shares its faces with the neighbours, as far as the engine does. */
+static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
 {
-    double taps = (double)op->tap_count + 1.0;
+    double taps = (double)op->tap_count, inner = (double)op->inner;
+    double reactions = op->reacts ? inner * REACTION : 0.0;
+    double face = FACE + (op->flux == FLUX_PM1 ? FACE_EXPONENTIAL / (double)tiling->layers : 0.0);
+    double shared = tiling->engine == CPU_ENGINE_FACES ? 1.0 : 0.0;
 
-    return op->kind == OP_HEAT ? FLUX_TAPS * (double)op->inner * taps : taps;
+    if (!flux_conducts(op->flux))
+        return inner * taps * TANH_TAP + reactions;
+    return taps * face * (shared + (inner - shared) * FACE_ALONE) + reactions;
+}
+
+/* Arithmetic of an update, in taps of a star. */
+static double work_of(const struct cpu_tiling *tiling, const struct op *op)
+{
+    double taps = (double)op->tap_count;
+
+    if (op->kind == OP_HEAT)
+        return flux_work(tiling, op);
+    if (op->kind == OP_GRADIENT)
+        return taps * GRADIENT_AXIS;
+    switch (tiling->engine) {
+    case CPU_ENGINE_LINE:
+        return taps * LINE_TAP;
+    case CPU_ENGINE_PICTURE:
+        return op->tap_count == PICTURE_BOX ? taps * PICTURE_BOX_TAP : taps;
+    case CPU_ENGINE_STAR:
+    case CPU_ENGINE_BOX:
+        return taps;
+    default:
+        return taps * TILES_TAP + (tiling->steps > 1 ? TILES_LEVEL : 0.0);
+    }
 }
 
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
@@ -435,7 +477,8 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
     double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
     double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
-    return (work_of(op) + KEEPING_TAPS * kept) * wide / x + MOVING_TAPS * moved / steps;
+    return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x +
+           (op->work == WORK_F32 ? MOVING_F32 : MOVING_F64) * moved / steps;
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */

@@ -109,9 +109,6 @@ void cpu_tiling_none(struct cpu_tiling *tiling);
    neighbours along x and the planes, with or without corners. */
 bool cpu_tiling_suits_picture(const struct op *op);
 
-/* Whether a flux gives each face a conductivity, of faces along x and the planes, and in volumes the rows. */
-bool cpu_tiling_suits_faces(const struct op *op);
-
 /* Tiles of the extents wished for, or else those that move and compute least, for the engine that takes so
    many steps of the op. False where so many steps of the op need more memory than a thread should have. */
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
@@ -125,7 +122,7 @@ void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, con
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
                       unsigned steps);
 
-/* The price of an update of a sample, halo and memory included, in taps. */
+/* What an update of a sample costs a core, halo and memory included, in taps of a star. */
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
 /* Parts along the rows and the planes, enough of them for all threads. */

@@ -13,10 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The share of its peak that a device reaches, as measured, in chains of taps, and in the filter that serves
-   any op: to weigh computing against moving. */
+/* The share of its peaks that a device reaches, as measured on an H100: of its memory's speed; and of what it
+   computes, in chains of taps and in the filter that serves any op. */
+#define REACHED_BY_MOVING 0.8
 #define REACHED_BY_CHAINS 0.5
 #define REACHED_BY_OTHERS 0.125
+
+/* A launch over some planes takes so much longer than its samples: until all multiprocessors are busy, and
+   while the last blocks end. */
+#define LAUNCH_SECONDS 12e-6
 
 /* This backend's part of the seam's form. */
 struct cuda_settled {
@@ -206,19 +211,36 @@ static const struct cuda_ladder_entry *find_entry(const struct device *device,
     return entry;
 }
 
-/* Seconds of the whole device for an update of a sample: of moving or of computing, whichever takes longer
- * (roofline). */
-static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
-                                 const struct cuda_form *form)
+/* Seconds of the whole device for a sample: of moving or of computing, whichever takes longer (roofline). */
+static double seconds_of(const struct cuda_limits *limits, const struct op *op, const struct cuda_form *form,
+                         double bytes, double operations)
 {
     const double reached = form->reached > 0   ? form->reached
                            : cuda_is_chain(op) ? REACHED_BY_CHAINS
                                                : REACHED_BY_OTHERS;
-    const double moving = form->bytes_per_update / limits->bytes_per_second;
-    const double computing =
-        form->operations_per_update / (reached * limits->operations_per_second[op->work]);
+    const double moving = bytes / (REACHED_BY_MOVING * limits->bytes_per_second);
+    const double computing = operations / (reached * limits->operations_per_second[op->work]);
 
     return std::max(moving, computing);
+}
+
+static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
+                                 const struct cuda_form *form)
+{
+    return seconds_of(limits, op, form, form->bytes_per_update, form->operations_per_update);
+}
+
+/* What a run is expected to take. A pass of one step by a form of several reads and writes each sample once.
+ */
+static void expect(const struct cuda_limits *limits, const struct cuda_form *settled, struct form *form)
+{
+    const double bytes = 2.0 * static_cast<double>(work_size(form->op->work));
+    const double update = seconds_per_update(limits, form->op, settled);
+
+    form->pass_seconds = settled->steps * update;
+    form->step_seconds =
+        settled->steps > 1 ? seconds_of(limits, form->op, settled, bytes, cuda_operations(form->op)) : update;
+    form->advance_seconds = LAUNCH_SECONDS;
 }
 
 /* A pass of several steps computes some samples more than once. If computing takes longer than moving, the
@@ -316,6 +338,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
         offer_tiles(form);
     form->coarsens = settled.entry->rung->coarsens && settled.form.coarsen > 0;
     form->strides = form->coarsens && takes_stride(device, settled.entry->rung, op, shape);
+    expect(&device->limits, &settled.form, form);
     form->memory_bytes = operand_bytes(op, shape) + settled.form.scratch_bytes;
     memcpy(form->own, &settled, sizeof settled);
     return true;

@@ -421,7 +421,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
     const struct job *job = &pipeline->job;
-    char moved[32], taken[32];
+    char moved[32], computed[32], taken[32];
 
     print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
     fprintf(stream, "grid      ");
@@ -464,8 +464,10 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     phrase_sums(stream, plan);
     print_memory(stream, pipeline);
     print_candidates(stream, plan);
-    fprintf(stream, "forecast  %s%s through memory, %s", plan->schedule.on_trial ? "at most " : "",
+    fprintf(stream, "forecast  %s%s through memory, %s of computing, %s in all",
+            plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
+            number_format_seconds(plan->compute_seconds, computed, sizeof computed),
             number_format_seconds(plan->seconds, taken, sizeof taken));
     if (job->in.volumes > 1)
         fprintf(stream, ", for all %zu volumes", job->in.volumes);

@@ -229,6 +229,7 @@ void report_json_plan(FILE *stream, const struct options *options, const struct 
     print_memory(&json, plan);
     print_planned_tees(&json, pipeline->request);
     json_number(&json, "moved_bytes", plan->moved_bytes);
+    json_number(&json, "compute_seconds", plan->compute_seconds);
     json_number(&json, "seconds", plan->seconds);
     end(&json);
 }

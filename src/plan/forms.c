@@ -8,6 +8,8 @@
    counted these. */
 #include "forms.h"
 
+#include <math.h>
+
 bool forms_is_single(const struct stage *stage, const struct step *step)
 {
     bool seen = stage->until > 0.0 && checks_longest_gap(&stage->checks) <= 1;
@@ -195,4 +197,22 @@ void forms_fit(const struct forms_request *request, const struct levels *levels,
         for (size_t k = 0; k < steps[i].step.count; k++)
             steps[i].forms[k] = fitting_form(request, levels, i, k, together);
     }
+}
+
+double forms_passes(const struct stage *stage, const struct form *form, unsigned together)
+{
+    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks;
+    double runs = fmin(fmax(checks, 1.0), others);
+    double most = together > 0 ? fmin(together, form->steps) : form->steps;
+
+    return others > 0.0 ? checks + runs * ceil(others / runs / most) : checks;
+}
+
+double forms_total(const struct stage *stage, const struct form *form, unsigned together, double single,
+                   double full)
+{
+    double passes = forms_passes(stage, form, together);
+    double further = form->steps > 1 ? (full - single) / (form->steps - 1.0) : 0.0;
+
+    return passes * single + ((double)stage->steps - passes) * further;
 }

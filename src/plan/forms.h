@@ -46,6 +46,13 @@ size_t forms_fitting_bytes(const struct forms_request *request, const struct lev
 void forms_fit(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                unsigned together);
 
+/* What a form takes, of anything, for all steps of a stage, at most `together` of them at once (0: as many as
+   it takes), if a pass of one step takes `single` and a pass of all its steps takes `full`. And the number of
+   these passes: a step that is looked at is a pass by itself. */
+double forms_total(const struct stage *stage, const struct form *form, unsigned together, double single,
+                   double full);
+double forms_passes(const struct stage *stage, const struct form *form, unsigned together);
+
 /* Whether the preferred forms take more steps at once. */
 bool forms_are_fewer(const struct levels *levels, unsigned together);
 

@@ -307,29 +307,34 @@ static void close_lanes(struct plan *plan)
         lane_close(&plan->lanes[i]);
 }
 
-/* Bytes a sample of a stage. A step that is looked at goes through memory by itself, and two fields are read
-   to add up its change. */
+/* Bytes a sample of a stage. To add up the change of a step that is looked at, two fields are read. */
 static double stage_bytes(const struct plan *plan, size_t index)
 {
     const struct stage *stage = &plan->job->stages[index];
     const struct levels_step *step = &plan->steps[index];
-    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks;
-    double bytes = checks * 2.0 * (double)work_size(plan->job->work);
+    double sample = (double)work_size(plan->job->work);
+    double bytes = (double)checks_count(&stage->checks) * 2.0 * sample;
 
     for (size_t k = 0; k < step->step.count; k++) {
         const struct form *form = &step->forms[k];
-        bytes += (others + checks * form->steps) * form->bytes_per_update;
+        double full = form->steps * form->bytes_per_update;
+        double single = form->steps > 1 ? 2.0 * sample : full;
+        bytes += forms_total(stage, form, plan->levels.together, single, full);
     }
     return bytes;
 }
 
-/* The bytes that all steps move through memory. */
-static void forecast_bytes(struct plan *plan)
+/* The bytes that all steps move through memory, and the seconds of the run. */
+static void forecast(struct plan *plan, struct prediction_case *expected, const struct devices *devices)
 {
-    const double samples = plan->plane_samples * expected_planes(plan);
+    const size_t slab = plan->schedule.slab;
 
     for (size_t i = 0; i < plan->step_count; i++)
-        plan->moved_bytes += stage_bytes(plan, i) * samples;
+        plan->moved_bytes += stage_bytes(plan, i) * expected->samples;
+    expected->together = plan->levels.together;
+    expected->slabs = slab > 0 ? size_divided_up(plan->shape.planes, slab) : 1;
+    plan->seconds = prediction_together(expected, devices);
+    plan->compute_seconds = prediction_computing(expected, devices);
 }
 
 /* No kernel runs where bits are copied. */
@@ -376,7 +381,7 @@ static struct plan plan_of(const struct job *job)
 static bool complete(struct plan *plan, const struct plan_request *request, const struct source *source,
                      struct fault *fault)
 {
-    const struct prediction_case expected = case_of(request, plan);
+    struct prediction_case expected = case_of(request, plan);
     struct opening opening = {request, plan};
     struct devices taken = plan->selection.devices;
     struct schedule_request schedule;
@@ -421,8 +426,7 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
     taken.count = plan->shares.held;
     devices_name(&taken, plan->device_name, sizeof plan->device_name);
     taken.backend->describe(taken.indices[0], plan->device_text, sizeof plan->device_text);
-    plan->seconds = prediction_together(&expected, &taken);
-    forecast_bytes(plan);
+    forecast(plan, &expected, &taken);
     return true;
 }
 
@@ -469,7 +473,8 @@ bool plan_split(const struct plan_request *request, const struct job *job, const
                                          .backend = selection_expected(request),
                                          .levels = &levels,
                                          .link = *link,
-                                         .processes = processes};
+                                         .processes = processes,
+                                         .threads_of_all = request->threads_of_all};
 
     if (done)
         *split = split_choose(&splitting, request->split);

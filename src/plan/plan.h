@@ -42,7 +42,8 @@ struct plan {
     size_t beside_bytes;                   /* what the source takes besides */
     size_t observer_bytes;                 /* what the run's observers take */
     size_t output_bytes;                   /* what the run keeps of outputs for rank 0 to write */
-    double moved_bytes, seconds;           /* forecast: bytes that the steps move, and the time of the run */
+    double moved_bytes, compute_seconds;   /* forecast: bytes that the steps move, and the time of kernels */
+    double seconds;                        /* forecast: the time of the run, a device's start included */
 };
 
 /* Choose how `processes` processes divide a job, with such a link between them. Nothing is opened. */

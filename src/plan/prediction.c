@@ -64,20 +64,59 @@ static double handing_seconds(const struct prediction_case *expected, const stru
                : bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS;
 }
 
-/* Seconds of a step of an op: by what was measured of the group, or of one of it, or as the backend assumes.
- */
+/* Seconds of a step of an op: by what was measured of the group, or of one of it; 0: nobody has. */
+static double known_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
+                            bool single)
+{
+    double together = known_updates(expected, &group->together, op, single), alone;
+
+    if (together > 0.0)
+        return expected->samples / together;
+    alone = known_updates(expected, &group->alone, op, single);
+    return alone == 0.0
+               ? 0.0
+               : expected->samples / alone / (double)group->count + handing_seconds(expected, group, op);
+}
+
+/* Or as the backend assumes of it. */
 static double step_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
                            bool single)
 {
-    double samples = expected->samples, together = known_updates(expected, &group->together, op, single);
-    double alone;
+    double known = known_seconds(expected, group, op, single);
 
-    if (together > 0.0)
-        return samples / together;
-    alone = known_updates(expected, &group->alone, op, single);
-    if (alone == 0.0)
-        alone = group->backend->predict(&expected->device, op, expected->shape, single).updates;
-    return samples / alone / (double)group->count + handing_seconds(expected, group, op);
+    return known > 0.0
+               ? known
+               : expected->samples / (double)group->count /
+                         group->backend->predict(&expected->device, op, expected->shape, single).updates +
+                     handing_seconds(expected, group, op);
+}
+
+/* Seconds of all steps of an op by its form. */
+static double form_seconds(const struct prediction_case *expected, const struct group *group,
+                           const struct stage *stage, const struct form *form)
+{
+    double samples = expected->samples / (double)group->count;
+    double passes = forms_passes(stage, form, expected->together);
+
+    return samples * forms_total(stage, form, expected->together, form->step_seconds, form->pass_seconds) +
+           passes * (double)expected->slabs * form->advance_seconds +
+           (double)stage->steps * handing_seconds(expected, group, form->op);
+}
+
+/* Seconds of all steps of an op: by what was measured, by its form once it has one, or as the backend
+   assumes. Steps that are looked at are taken one by one. */
+static double op_seconds(const struct prediction_case *expected, struct group *group, size_t index, size_t k)
+{
+    const struct stage *stage = &expected->job->stages[index];
+    const struct levels_step *step = &expected->steps[index];
+    const struct op *op = &step->step.ops[k];
+    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks;
+    bool single = forms_is_single(stage, &step->step);
+
+    if (step->forms[k].rung != NULL && known_seconds(expected, group, op, single) == 0.0)
+        return form_seconds(expected, group, stage, &step->forms[k]);
+    return others * step_seconds(expected, group, op, single) +
+           (checks > 0.0 ? checks * step_seconds(expected, group, op, true) : 0.0);
 }
 
 /* Seconds for what is done to samples while they are converted: a multiply-add a step, all in registers. */
@@ -93,22 +132,17 @@ static double predict_conversion(const struct prediction_case *expected, const s
            group->backend->predict(&expected->device, &op, expected->shape, true).updates;
 }
 
-/* Steps that are looked at are taken one by one, and their changes added up. */
+/* The changes of steps that are looked at are added up. */
 static double predict_stage(const struct prediction_case *expected, struct group *group, size_t index)
 {
     const struct stage *stage = &expected->job->stages[index];
     const struct step *step = &expected->steps[index].step;
-    bool single = forms_is_single(stage, step);
-    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks,
-           seconds = 0.0;
+    double checks = (double)checks_count(&stage->checks), seconds = 0.0;
 
     if (stage->converted)
         return predict_conversion(expected, group, stage);
-    for (size_t k = 0; k < step->count; k++) {
-        seconds += others * step_seconds(expected, group, &step->ops[k], single);
-        if (checks > 0.0)
-            seconds += checks * step_seconds(expected, group, &step->ops[k], true);
-    }
+    for (size_t k = 0; k < step->count; k++)
+        seconds += op_seconds(expected, group, index, k);
     if (checks > 0.0)
         seconds += checks * expected->samples / (double)group->count /
                    group->backend->predict(&expected->device, &step->ops[0], expected->shape, true).changes;
@@ -149,4 +183,9 @@ double prediction_together(const struct prediction_case *expected, const struct 
     overhead = prediction_overhead(expected, devices->backend);
     return overhead.start + ASSUMED_FURTHER_SECONDS * (double)(devices->count - 1) + overhead.moving +
            predict_computing(expected, devices->backend, devices->indices[0], devices->count);
+}
+
+double prediction_computing(const struct prediction_case *expected, const struct devices *devices)
+{
+    return predict_computing(expected, devices->backend, devices->indices[0], devices->count);
 }

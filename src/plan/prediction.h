@@ -22,6 +22,10 @@ struct prediction_case {
     double file_bytes;            /* of these planes, as they are read and written */
     struct device_request device; /* but for its index */
     const struct wisdom *wisdom;  /* NULL: none */
+
+    /* Known once forms and schedule are; before, 0. */
+    unsigned together; /* the most steps that a level takes at once */
+    size_t slabs;      /* by which each level advances, on a device that has memory of its own */
 };
 
 /* The start of a device, and the time in which samples move to it and back while levels are computed. */
@@ -36,5 +40,8 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
    together. */
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index);
 double prediction_together(const struct prediction_case *expected, const struct devices *devices);
+
+/* Those of computing alone. */
+double prediction_computing(const struct prediction_case *expected, const struct devices *devices);
 
 #endif

@@ -142,10 +142,17 @@ static void choose(struct split *split, enum split_kind kind)
     split->seconds = split->options[kind].seconds;
 }
 
+static bool divides(const struct split *split)
+{
+    return split->options[SPLIT_PARTS].fate == SPLIT_CAN || split->options[SPLIT_SHARES].fate == SPLIT_CAN;
+}
+
 /* Choose the cheapest possible kind, from first on, and the first of several that are as cheap; one alone
-   if none is possible. */
+   if none is possible, which then has the processors of the others. */
 static void choose_cheapest(struct split *split, enum split_kind first)
 {
+    if (!divides(split))
+        split->options[SPLIT_ALONE].seconds = split->undivided;
     choose(split, SPLIT_ALONE);
     for (enum split_kind kind = first; kind < SPLIT_KINDS; kind++) {
         const struct split_option *option = &split->options[kind];
@@ -154,12 +161,22 @@ static void choose_cheapest(struct split *split, enum split_kind first)
     }
 }
 
+static double predict_undivided(const struct split_case *splitting)
+{
+    struct prediction_case expected = *splitting->expected;
+
+    if (splitting->threads_of_all > expected.device.threads)
+        expected.device.threads = splitting->threads_of_all;
+    return prediction_alone(&expected, splitting->backend, 0);
+}
+
 struct split split_choose(const struct split_case *splitting, enum split_kind wish)
 {
     const struct job *job = splitting->expected->job;
     size_t planes = job->planes.count, all = grid_planes(&job->in.grid);
     double alone = prediction_alone(splitting->expected, splitting->backend, 0);
-    struct split split = {.options[SPLIT_ALONE] = {SPLIT_CAN, 1, alone, 0.0}};
+    struct split split = {.options[SPLIT_ALONE] = {SPLIT_CAN, 1, alone, 0.0},
+                          .undivided = predict_undivided(splitting)};
 
     /* Copying needs nothing of other planes. */
     if (job->copies)

@@ -39,6 +39,7 @@ struct split {
     size_t members;       /* by so many, */
     double seconds;       /* in such a time */
     struct split_option options[SPLIT_KINDS];
+    double undivided;    /* the seconds of one that has the processors of all of its node */
     const char *why;     /* why only one computes; NULL: more do */
     const char *setback; /* why another kind failed unexpectedly; NULL: none did */
 };
@@ -50,6 +51,7 @@ struct split_case {
     const struct levels *levels;   /* of the steps, before forms are settled */
     struct link link;              /* between them */
     size_t processes;
+    unsigned threads_of_all; /* of one that computes alone because nothing else is possible; 0: its own */
 };
 
 /* Choose the kind of split and the number of members. A wish other than SPLIT_CHEAPEST is followed if the job

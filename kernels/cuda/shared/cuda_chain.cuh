@@ -528,11 +528,15 @@ static inline double cuda_flux_operations(const struct op *op)
     }
 }
 
-/* For forecasts: the first tap of a chain is one operation, each next one two. */
+/* For forecasts: the first tap of a chain is one operation, each next one two. A gradient has a difference
+   and a product before each, and a root behind. */
 static inline double cuda_operations(const struct op *op)
 {
-    const double chain = 2.0 * static_cast<double>(op->tap_count) - 1, reaction = 24;
+    const double taps = static_cast<double>(op->tap_count), chain = 2.0 * taps - 1;
+    const double reaction = 24, root = 10;
 
+    if (op->kind == OP_GRADIENT)
+        return 2.0 * taps + chain + root;
     if (op->kind != OP_HEAT)
         return chain;
     return static_cast<double>(op->inner) * (chain + cuda_flux_operations(op) + (op->reacts ? reaction : 0));
