@@ -130,6 +130,7 @@ void canvas_close(struct canvas *canvas)
     *canvas = (struct canvas){0};
 }
 
+/* Everything is drawn by dots, and this is where what lies beyond the edges is left out. */
 void canvas_dot(const struct canvas *canvas, size_t x, size_t y, struct colour colour)
 {
     if (x < canvas->width && y < canvas->height)

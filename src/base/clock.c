@@ -1,6 +1,7 @@
 /* Elapsed time, and waiting. */
 #include "clock.h"
 
+/* Polls without a pause. From there on each pause is a microsecond longer, up to the longest. */
 #define EAGER_LOOKS    2000
 #define LONGEST_NAP_NS 1000000L
 #define NS_PER_SECOND  1000000000L

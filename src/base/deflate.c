@@ -39,6 +39,7 @@ struct deflater {
 
 void deflate_header(int level, unsigned char header[DEFLATE_HEADER])
 {
+    /* The second byte tells the level in two bits, and makes the two bytes a multiple of 31. */
     static const unsigned char flags[] = {0x01, 0x01, 0x5e, 0x5e, 0x5e, 0x5e, 0x9c, 0xda, 0xda, 0xda};
     header[0] = 0x78; /* deflate with a window of 32 KiB */
     header[1] = flags[level];
@@ -61,6 +62,8 @@ size_t deflate_bound(size_t size)
     return size + (size / STORED_MOST + 1) * STORED_HEAD;
 }
 
+/* A stored block begins at a byte: a bit for the last block, two for its kind, its length, and that
+   inverted. */
 static unsigned char *store_block(unsigned char *to, const unsigned char *bytes, size_t size, bool last)
 {
     to[0] = last;
@@ -104,6 +107,8 @@ static size_t code_with_zlib(struct deflater *deflater, int level, enum coding c
     zlib->next_out = deflated;
     zlib->avail_out = (uInt)room;
     int outcome = deflate(zlib, strip->last ? Z_FINISH : Z_SYNC_FLUSH);
+    /* Room that is full may hide a part of the flush, so a strip that just fits counts as one that does
+       not. */
     bool complete = strip->last ? outcome == Z_STREAM_END : outcome == Z_OK && zlib->avail_out > 0;
     return complete ? room - zlib->avail_out : 0;
 }

@@ -9,10 +9,12 @@ static const char separator[] = ": ";
 
 static const char *diag_program = "voxfilt";
 static enum diag_level diag_current = DIAG_NORMAL;
+/* Each of several runs at once has a thread that keeps its messages until their turn comes. */
 static _Thread_local FILE *diag_diverted;
 
 enum status status_of_both(enum status first, enum status second)
 {
+    /* The second piece of work counts only where the first left its output complete. */
     bool complete = first == STATUS_DONE || first == STATUS_UNREACHED;
 
     if (!complete || second == STATUS_DONE)
@@ -95,6 +97,7 @@ const char *diag_printable(const char *text, char *line, size_t size)
 {
     size_t used = 0;
 
+    /* An escape takes four bytes, and the zero that snprintf puts behind it a fifth. */
     for (; *text != '\0' && used + 5 < size; text++) {
         unsigned char byte = (unsigned char)*text;
         if (byte < 0x20 || byte == 0x7f)

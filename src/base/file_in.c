@@ -50,6 +50,7 @@ bool file_in_open(struct file_in **result, const char *path, struct fault *fault
     else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
         fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
     else {
+        /* Standard input may be a file that somebody has read a part of: it begins where it stands. */
         file->begin = lseek(file->descriptor, 0, SEEK_CUR);
         *result = file;
         return true;
@@ -90,6 +91,7 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     if (position < 0)
         return false;
     *bytes = info.st_size > position ? (uint64_t)(info.st_size - position) : 0;
+    /* Bytes held ahead have left the descriptor, but not reached the caller. */
     *bytes += file->ahead_end - file->ahead_begin;
     return true;
 }
@@ -133,7 +135,8 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
     return true;
 }
 
-/* Read at the descriptor's position until `size` bytes or the end have come. */
+/* Read at the descriptor's position until `size` bytes or the end have come. A read of a pipe gives what is
+   there, so it is repeated until all has come. */
 static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
                          struct fault *fault)
 {
@@ -239,6 +242,8 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
                      struct fault *fault)
 {
     off_t position = lseek(file->descriptor, 0, SEEK_CUR);
+    /* Offsets count from the position that the caller sees, which is behind the descriptor's by what is held
+       ahead. */
     off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
 
     if (position < 0)
@@ -263,6 +268,7 @@ bool file_in_make_cancellable(struct file_in *file, struct fault *fault)
         return true;
     if (pipe(file->cancel_pipe) != 0)
         return refuse(file, fault);
+    /* A program that is started meanwhile must not hold the pipe open. */
     fcntl(file->cancel_pipe[0], F_SETFD, FD_CLOEXEC);
     fcntl(file->cancel_pipe[1], F_SETFD, FD_CLOEXEC);
     file->cancellable = true;

@@ -86,6 +86,8 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
         return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
     if (exists && !S_ISREG(info.st_mode))
         return open_in_place(file, path, 0, fault);
+    /* Renaming would replace even a file that may not be written, and that is not what its owner asked
+       for. */
     if (exists && access(path, W_OK) != 0)
         return refuse(file, fault);
     file->naming.target = path_target(path);
@@ -189,6 +191,7 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
 {
     if (size > WRITE_BUFFER - file->used && !file_out_flush(file, fault))
         return false;
+    /* Large pieces gain nothing by a copy. */
     if (size >= WRITE_BUFFER)
         return write_in_turn(file, bytes, size, fault);
     memcpy(file->buffer + file->used, bytes, size);
@@ -339,6 +342,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
     /* Buffered bytes go first; a file that somebody cut short is no output. */
     if (!file_out_flush(file, fault) || !has_its_length(file, fault))
         return false;
+    /* The disk has the bytes before the name leads to them. */
     if (file->synced && !fd_sync(descriptor))
         return refuse(file, fault);
     mem_free(file->buffer);

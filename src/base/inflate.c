@@ -31,6 +31,7 @@ static void damage(struct inflater *inflater, const char *how)
     inflater->damage = how;
 }
 
+/* A portion may be larger than a library can count; then the call uses or makes a part of it. */
 static unsigned count_of(size_t size)
 {
     return size < PORTION_MOST ? (unsigned)size : PORTION_MOST;

@@ -49,6 +49,7 @@ static void quote(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
+/* Every value begins here, so that commas and names have one place. */
 static void begin_value(struct json *json, const char *name)
 {
     if (json->follows)
@@ -105,6 +106,7 @@ static void put_number(struct json *json, const char *name, double value, int di
 
 void json_number(struct json *json, const char *name, double value)
 {
+    /* Seventeen digits bring every double back exactly. */
     put_number(json, name, value, 17);
 }
 

@@ -56,6 +56,7 @@ static void offer(struct suggestion *suggestion, const char *name, size_t length
     size_t longer = length > suggestion->length ? length : suggestion->length;
     size_t distance;
 
+    /* The table of count_changes has room for this many letters; longer words are nobody's typing errors. */
     if (longer > MOST_LETTERS || suggestion->length == 0)
         return;
     distance = count_changes(suggestion->word, suggestion->length, name, length);

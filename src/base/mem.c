@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The bytes of a cache line and of the widest vectors. */
 #define MEM_ALIGNMENT  64
 #define FIRST_CAPACITY 32 /* of an array that grows */
 

@@ -14,6 +14,7 @@ bool number_parse_double(const char *text, double *value)
 {
     char *end;
 
+    /* strtod would pass over space, and take an empty text for 0. */
     if (*text == '\0' || isspace((unsigned char)*text))
         return false;
     *value = strtod(text, &end);
@@ -25,6 +26,7 @@ bool number_read_count(const char **text, uint64_t *value)
     const char *at = *text;
     uint64_t total = 0;
 
+    /* By hand, since strtoull takes signs and wraps negative numbers round. */
     for (; isdigit((unsigned char)*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0');
         if (total > (UINT64_MAX - digit) / 10)
@@ -73,6 +75,7 @@ bool number_parse_bytes(const char *text, uint64_t *value)
     shift = parse_unit(&end);
     if (*end != '\0' || *value > UINT64_MAX >> shift || (*point == '.' && (shift == 0 || digits == 0)))
         return false;
+    /* The whole part is exact, however large; only the fraction goes through a double. */
     *value <<= shift;
     if (*point == '.')
         *value += (uint64_t)ldexp(strtod(point, NULL), (int)shift);
@@ -145,7 +148,8 @@ const char *number_format_seconds(double seconds, char *text, size_t size)
 {
     double whole = floor(seconds + 0.5);
 
-    /* Two or three digits, in a unit that suits the time. */
+    /* Two or three digits, in a unit that suits the time. Each limit lies where rounding would give one digit
+       more than the format means to show. */
     if (seconds < 1e-6)
         snprintf(text, size, "less than 0.001 ms");
     else if (seconds < 0.0995)

@@ -58,6 +58,8 @@ char *path_target(const char *path)
 
     for (int links = 0; target != NULL; links++) {
         char *next = link_target(target);
+        /* EINVAL says that it is no link, ENOENT that nothing is there yet: either way it is the file to
+           write. */
         if (next == NULL && (errno == EINVAL || errno == ENOENT))
             return target;
         free(target);
@@ -95,12 +97,16 @@ int path_open_folder(const char *path)
 
 char *path_temporary(const char *target, struct fault *fault)
 {
+    /* Room for the digits and the words around them. The name's length does not depend on the target's, which
+       may itself be as long as the file system allows. */
     size_t folder = path_folder_length(target), size = folder + 48;
     char *name = mem_alloc(size, 1, "a file name", fault);
     uint64_t chance;
 
     if (name == NULL)
         return NULL;
+    /* Two runs may have the same output, on machines that share its folder; a process id would not tell them
+       apart. */
     if (getentropy(&chance, sizeof chance) != 0) {
         fault_set_for(fault, STATUS_IO, target, "a temporary name: %s", strerror(errno));
         mem_free(name);

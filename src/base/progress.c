@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Short runs show no bar. Ten pictures a second are enough to see it move. */
 #define FIRST_SECONDS   1.0
 #define REPAINT_SECONDS 0.1
 #define BAR_MOST        30

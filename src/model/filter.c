@@ -51,6 +51,8 @@ static bool star(const struct building *b, double centre, double face)
 /* The sum of second derivatives by central differences of even order. */
 static bool laplacian(const struct building *b, double order)
 {
+    /* Weights of the samples at a distance of 1, 2, 3, 4 on one axis, for each order, from Taylor's series;
+       those of the centre make each sum 0. */
     static const double rings[4][4] = {
         {1.0},
         {4.0 / 3.0, -1.0 / 12.0},
@@ -100,6 +102,7 @@ static bool derivative(const struct building *b, double middle)
     return true;
 }
 
+/* The centre, then the neighbours before and behind along x, y and z. */
 static bool seven_taps(const struct building *b)
 {
     return add(b, 0, 0, 0, number(b, 0)) && add(b, -1, 0, 0, number(b, 1)) && add(b, 1, 0, 0, number(b, 2)) &&
@@ -153,6 +156,7 @@ static double *allocate_weights(const struct building *b, double radius)
 {
     double *weights;
 
+    /* Checked as a double: a large deviation has a radius that no int holds. */
     if (radius > STENCIL_REACH) {
         fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius, STENCIL_REACH);
         return NULL;
@@ -291,6 +295,7 @@ static bool matrix_taps(const struct building *b)
     return true;
 }
 
+/* A taps file was read into the call; each grid gets a copy. */
 static bool given_taps(const struct building *b)
 {
     const struct stencil *given = &b->call->taps;
@@ -436,6 +441,7 @@ bool filter_build(const struct filter_call *call, const struct grid *grid, bool 
     *body = (struct filter_body){0};
     built = call->filter->build(call, grid, body, fault);
     needed = stencil_axes(&body->taps);
+    /* A picture has no use for taps along z, and dropping them would change what the filter is. */
     if (built && needed > grid->axes)
         built = fault_raise(fault, STATUS_USAGE, "it has taps along %c, and this grid has no %c axis",
                             "xyz"[needed - 1], "xyz"[needed - 1]);

@@ -79,5 +79,6 @@ double grid_curvatures(const struct grid *grid, double curvature[3])
         double h = grid->spacing[axis];
         curvature[axis] = axis < grid->axes ? 1.0 / (h * h) : 0.0;
     }
+    /* The order of the sum is part of the arithmetic: other orders round to other weights. */
     return (curvature[0] + curvature[1]) + curvature[2];
 }

@@ -10,6 +10,7 @@ enum point_kind {
     POINTS /* how many there are */
 };
 
+/* A point filter with its two numbers, whose names and meaning points.def has. */
 struct point {
     enum point_kind kind;
     double a, b;

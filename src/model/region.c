@@ -195,6 +195,7 @@ static bool set_part(const struct region_request *request, const struct grid *gr
 bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
                    struct fault *fault)
 {
+    /* The whole grid; the request then narrows one axis or several. */
     *region = (struct region){{0, 0, 0}, {grid->nx, grid->ny, grid->nz}};
     switch (request->kind) {
     case REGION_WHOLE:
@@ -248,6 +249,7 @@ void region_cut(const struct region *region, const struct grid *grid, size_t sam
     unsigned char *to = samples;
     const unsigned char *from = to + first * row + region->first[0] * pixel;
 
+    /* In place, from the front: what is kept never moves back over what is still to be read. */
     for (size_t plane = 0; plane < planes; plane++) {
         for (size_t y = 0; y < count; y++, to += kept)
             memmove(to, from + (plane * rows + y) * row, kept);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The rows of samples.def, by the place of the type; those of floats also have the layout of their bits. */
 static const struct {
     size_t size;
     double min, max; /* 0: not an integer */
@@ -133,6 +134,7 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
     }
 }
 
+/* A case for each row of samples.def, which loads the stored type and widens it. */
 double sample_number(enum sample_type type, bool swapped, const void *sample)
 {
     switch (type) {

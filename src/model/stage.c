@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How far a sum of weights may be from 1 (stage_keeps_constants), and what rounding may make of each
+   weight. */
 #define SUM_TOLERANCE 0x1p-9
 #define SUM_ROUNDING  0x1p-40
 
@@ -62,6 +64,8 @@ static bool settle_sigma(const struct stage_request *request, const struct grid 
 {
     double h = grid_min_spacing(grid);
     double samples = request->sigma.in_spacing ? request->sigma.value / h : request->sigma.value;
+    /* A step spreads heat by a variance of 2 alpha dt. Take enough steps for each to stay small, then the dt
+       with which their variances add up to the one that is asked for. */
     double count = ceil(STEPS_PER_VARIANCE * samples * samples);
 
     if (request->given & (STAGE_DT | STAGE_STEPS | STAGE_UNTIL))
@@ -219,6 +223,7 @@ size_t convergence_kept(const struct convergence *convergence)
 
 struct convergence_check convergence_at(const struct convergence *convergence, size_t index)
 {
+    /* The array is a ring: once it is full, the newest check takes the place of the oldest. */
     uint64_t first = convergence->count - convergence_kept(convergence);
 
     return convergence->checks[(first + index) % convergence->room];
@@ -296,6 +301,8 @@ double stage_weight(const struct stage *stage)
 /* A number that is multiplied and added to so many times. */
 static double repeat(double number, double factor, double offset, uint64_t times)
 {
+    /* The map x -> factor x + offset is composed with itself, so that a power of it takes as many turns as
+       `times` has bits. */
     for (; times > 0; times /= 2) {
         if (times % 2 == 1)
             number = factor * number + offset;

@@ -52,6 +52,7 @@ bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight,
     /* The place has a tap that does not come after this one: it is the same offset. */
     if (place < stencil->count && !stencil_comes_before(&tap, &stencil->taps[place]))
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d is given twice", dx, dy, dz);
+    /* A weight of 0 makes no tap, but only after its offset was checked like that of any other. */
     if (weight == 0.0)
         return true;
     taps = mem_grow(stencil->taps, stencil->count, &stencil->capacity, sizeof tap, "the taps", fault);

@@ -21,6 +21,7 @@ const struct backend *const devices_backends[] = {
     NULL,
 };
 
+/* Words that other programs have for these devices. */
 static const struct alias aliases[] = {
     {"gpu", "cuda"}, {"nvidia", "cuda"}, {"processor", "cpu"}, {"host", "cpu"}, {NULL, NULL}};
 
@@ -114,6 +115,7 @@ static bool add(struct devices *devices, const char *name, uint64_t index, struc
 
 static bool add_all(struct devices *devices, unsigned count)
 {
+    /* "all" takes what there is; a list that names more than a run takes is refused instead. */
     devices->all = true;
     for (; devices->count < count && devices->count < DEVICES_MOST; devices->count++)
         devices->indices[devices->count] = (int)devices->count;

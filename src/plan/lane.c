@@ -12,6 +12,7 @@ bool lane_open(struct lane *lane, const struct backend *backend, const struct de
 
 static bool prepare_step(struct lane *lane, const struct levels_step *step, struct fault *fault)
 {
+    /* Counted before anything is prepared, so that lane_close finds what there is after a failure. */
     struct routine **routines = lane->routines[lane->step_count++];
 
     for (size_t i = 0; i < step->step.count; i++) {
@@ -47,12 +48,14 @@ bool lane_create_fields(struct lane *lane, size_t count, const struct shape *sha
 
 void lane_destroy_fields(struct lane *lane)
 {
+    /* A backend takes NULL for a field that was never made. */
     for (size_t i = 0; i < LEVELS_FIELDS; i++) {
         lane->backend->field_destroy(lane->device, lane->fields[i]);
         lane->fields[i] = NULL;
     }
 }
 
+/* A backend whose memory is 0 computes in that of the process, as the CPU does. */
 bool lane_is_in_own_memory(const struct lane *lane)
 {
     return lane->backend->memory(lane->device) == 0;
@@ -82,6 +85,9 @@ bool lane_exchange(const struct lane *lanes, const struct shares *shares, unsign
                    uint64_t *handed, struct fault *fault)
 {
     for (size_t to = 0; to < shares->count; to++) {
+        /* Receivers take turns, and each gets the planes before its own and then those behind. A copy waits
+           by itself for the pass that computes its planes (hand_over in kernels/backend.h), so nothing is
+           waited for here. */
         struct shares_walk walk = shares_walk_start(shares, to, 0, reach);
         while (shares_walk_next(&walk)) {
             if (!hand_over(lanes, &walk.parcel, field, fault))
@@ -98,5 +104,6 @@ void lane_close(struct lane *lane)
         return;
     release_routines(lane);
     lane->backend->close(lane->device);
+    /* Reports still ask which device it was. */
     *lane = (struct lane){.backend = lane->backend, .index = lane->index};
 }

@@ -108,6 +108,8 @@ static bool lower_weights(const struct stencil *stencil, unsigned axes, struct o
 static bool lower_outside(const struct stage *stage, const struct encoding *encoding, struct op *op,
                           struct fault *fault)
 {
+    /* The constant is a value of the file. It becomes a sample, and then goes the way of samples: into light,
+       and times alpha where colour is. */
     unsigned channels = encoding_work_channels(encoding);
     struct encoding own = *encoding;
 
@@ -161,6 +163,7 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
     op->inner = heat->inner;
     op->reacts = heat->reacts;
     op->joint = heat->joint ? lower_joint_channels(stage, encoding) : 0;
+    /* A conductivity that a single channel has is not shared. */
     if (op_group_most(op) == 1)
         op->joint = 0;
     return settle_number(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&

@@ -29,6 +29,7 @@
 #define WISDOM_PRINT  "%s\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%.6g\n"
 #define WISDOM_FIELDS 10
 
+/* Extents of one power of two share wisdom: what is fastest changes slowly with the size. */
 static unsigned extent_class(size_t extent)
 {
     unsigned class = 0;
@@ -42,6 +43,8 @@ void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backen
                         unsigned threads, size_t together)
 {
     backend->describe(index, entry->device, sizeof entry->device);
+    /* The fastest form may be another one for other numbers of threads or devices, so they are part of the
+       name. */
     if (backend == &backend_cpu && threads > 0)
         diag_append(entry->device, sizeof entry->device, ", -j %u", threads);
     else if (together > 1)
@@ -176,6 +179,7 @@ static bool make_folders(struct fault *fault)
     if (!folder_name(path, sizeof path))
         return fault_raise(fault, STATUS_IO,
                            "--tune: neither XDG_CACHE_HOME nor HOME names a folder for wisdom");
+    /* The path is cut at each slash in turn, and made whole again behind it. */
     for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash != NULL)
             *slash = '\0';

@@ -65,6 +65,7 @@ static void keep(struct output_fringe_ends *ends, int which, uint64_t offset, co
 
     to = to < offset + size ? to : offset + size;
     if (from < to)
+        /* Bytes of the high end stand behind all of those of the low one. */
         memcpy(ends->bytes + (which == HIGH ? ends->size[LOW] : 0) + (from - ends->at[which]),
                bytes + (from - offset), (size_t)(to - from));
 }
