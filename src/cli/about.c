@@ -69,6 +69,7 @@ static void print_row(FILE *stream, const struct option_row *row)
     fprintf(stream, "  %-26s %s\n", form, help_of(row, text, sizeof text));
 }
 
+/* The width that a terminal has if nobody changed it. */
 #define HELP_COLUMNS 80
 
 /* The exit statuses, in lines that fit the terminal. */
@@ -273,6 +274,7 @@ static void list_links(struct lists *lists)
 
 void about_lists(FILE *stream, bool as_json)
 {
+    /* The same walk serves both notations: each list begins, has its lines, and ends. */
     struct lists lists = {{.stream = stream}, as_json};
 
     if (as_json)

@@ -236,6 +236,8 @@ static bool store_word(struct parsing *parsing, const char *value, void *place)
     return true;
 }
 
+/* An action that may have a word stores which one, or 0 where it is left out; any other stores that it was
+   asked for, if its row has a member. */
 static bool store_action(struct parsing *parsing, const char *value, void *place)
 {
     const struct option_row *row = parsing->row;

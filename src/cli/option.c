@@ -77,7 +77,7 @@ static const struct keyword program_keywords[] = {
     {NULL, NULL, NULL},
 };
 
-/* Kinds. */
+/* What a row of options.def says of the value: its kind, and the limits or words that belong to the kind. */
 #define ANY                   UINT64_MAX
 #define FLAG                  .kind = OPTION_FLAG
 #define COUNT(from, to)       .kind = OPTION_COUNT, .least = from, .most = to
@@ -94,7 +94,8 @@ static const struct keyword program_keywords[] = {
 #define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
 #define REGION(what)          CALL_ONCE(option_region), .region = what
 
-/* Places. */
+/* Where a row has its value put: a member of the options or of a stage, and perhaps a second one that says
+   that it was given. */
 #define AT(type, member)           .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 #define IN(member)                 AT(struct options, member)
 #define IN_AND(member, has)        IN(member), .has_at = offsetof(struct options, has)
@@ -165,6 +166,7 @@ static bool set_extents(struct parsing *parsing, unsigned axes, double x, double
 {
     struct source_request *source = &parsing->options->source;
 
+    /* -n and -d come here alike; whichever comes second has been refused before. */
     source->has_dims = true;
     source->grid.axes = axes;
     source->grid.nx = (size_t)x;
@@ -255,6 +257,7 @@ bool option_region(struct parsing *parsing, const char *value)
 
 bool option_filter(struct parsing *parsing, const char *value)
 {
+    /* There is room: the array has a place for each word of the command line. */
     struct stage_request *stage = &parsing->options->stages[parsing->options->job.stage_count++];
 
     *stage = (struct stage_request){.given = 0};
@@ -300,6 +303,8 @@ bool option_rung(struct parsing *parsing, const char *value)
 {
     struct plan_request *plan = &parsing->options->plan;
 
+    /* --tile and --coarsen belong to the --rung before them, so what kind of rung it is decides where they
+       go. */
     parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
     if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "%s is already requested",
@@ -364,6 +369,7 @@ bool option_out_range(struct parsing *parsing, const char *value)
         return option_refuse(parsing, value, "LO,HI or auto");
     if (!job->auto_range && ends[0] == ends[1])
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "LO and HI are the same");
+    /* The mapping divides by the width of the range. */
     if (!isfinite(ends[1] - ends[0]))
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "LO and HI are too far apart");
     job->low = ends[0];

@@ -27,6 +27,7 @@ void phrase_joint(FILE *stream, const struct op *op)
         fprintf(stream, " and one for the other %zu", op_group(op, 1).count);
 }
 
+/* A number of 0 means that the rung has no such choice, and 1 that there is nothing to tell. */
 void phrase_form(FILE *stream, const struct form *form)
 {
     char tile[96];
@@ -47,6 +48,7 @@ void phrase_launch(FILE *stream, const struct form *form)
 {
     char grid[96], block[96];
 
+    /* The CPU launches no blocks. */
     if (form->block[0] == 0)
         return;
     number_format_product((const size_t[]){form->grid[0], form->grid[1], form->grid[2]}, 3, grid,
@@ -94,6 +96,8 @@ void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
     const struct ranks *ranks = &pipeline->ranks;
     const struct job *job = &pipeline->job;
     const struct split *split = &ranks->split;
+    /* How many ranks compute, and why not all of them; then what each computes and what it needs of
+       others. */
     size_t most = split_most_planes(split, job);
 
     if (!ranks_are_several(ranks))
@@ -144,6 +148,7 @@ void phrase_region(FILE *stream, const struct job *job)
 {
     const struct region *region = &job->region;
 
+    /* Each range has the ends that --crop takes. */
     if (job->region_kind == REGION_WHOLE)
         return;
     fprintf(stream, "region    ");

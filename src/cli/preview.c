@@ -123,6 +123,8 @@ static bool settle_windows(struct drawing *drawing, struct fault *fault)
 
     for (size_t i = 0; i < sections->count; i++)
         count += sections->list[i].columns * sections->list[i].rows;
+    /* Before and after share a window, so that equal greys are equal values; there is room for the values of
+       both. */
     values = mem_alloc(2 * count, sizeof *values, "the preview", fault);
     if (values == NULL)
         return false;
@@ -178,6 +180,7 @@ static struct colour colour_of(const struct drawing *drawing, enum column column
 
 /* ---- what is drawn; everything also says how much room it takes ---- */
 
+/* The first of the two drawings is for this alone. */
 static void take_room(struct drawing *drawing, size_t right, size_t below)
 {
     drawing->width = size_most(drawing->width, right);
@@ -420,6 +423,7 @@ static struct panel make_panel(const struct section *section, const char *toward
     struct panel panel = {.width = section->width, .height = section->height};
     size_t right, down;
 
+    /* Without an orientation the section's axes run as in the file, one to the right and one down. */
     if (towards[0] == '\0')
         return panel;
     right = (size_t)(strchr(sides, towards[section->across]) - sides);

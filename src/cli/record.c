@@ -15,6 +15,8 @@ static double without_sign(double number)
 
 double record_deviation(const struct tally *tally)
 {
+    /* Sums are of differences from an anchor near the samples, so that little is lost where the mean is large
+       beside the deviation. */
     double mean = tally->sum / (double)tally->count;
     double variance = tally->squares / (double)tally->count - mean * mean;
 
@@ -46,6 +48,7 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
 
 struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 {
+    /* Samples that were NaN or infinite in the input are the same for every output. */
     struct run_summary summary = pipeline->summary;
 
     summary.outcomes = pipeline->tee_ends[index].outcomes;
@@ -111,6 +114,7 @@ struct record_loss record_loss(const struct job *job, const struct run_summary *
                                .greatest = ends.greatest,
                                .strays_in = outcomes->strays};
 
+    /* Integers end where their type does; any type ends where --out-range says. */
     loss.cuts = loss.integers || job->encode.ranged;
     /* Where nothing is cut off, a value beyond the limits has become infinite. */
     if (loss.cuts) {
@@ -130,6 +134,7 @@ void record_add_loss(struct record_loss *all, const struct record_loss *other)
 {
     const struct record_loss sum = *all;
 
+    /* Whatever is no count is alike in all outputs of a job. */
     *all = *other;
     all->samples += sum.samples;
     all->nans += sum.nans;

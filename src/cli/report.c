@@ -71,6 +71,8 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     record_spans(summary, spans);
     fprintf(stream, "seconds   %.4f", summary->total);
     for (size_t i = 0; i < RECORD_SPANS; i++) {
+        /* A share of the total is that of one thread: several that do the same work at once are not added
+           up. */
         if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
             fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
                     spans[i].seconds, 100.0 * spans[i].each / summary->total);
@@ -78,6 +80,7 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     fprintf(stream, "\n");
 }
 
+/* As many as fit into a line; JSON has them all. */
 #define LATEST_CHECKS 4
 
 /* The latest checks of --until. */
@@ -190,6 +193,7 @@ void lines_begin(struct lines *lines)
 {
     *lines = (struct lines){.text = NULL};
     lines->stream = open_memstream(&lines->text, &lines->size);
+    /* Without a stream, lines are printed at once, out of their order: that is better than none. */
     lines->torn = lines->stream == NULL;
 }
 

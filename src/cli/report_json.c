@@ -305,6 +305,8 @@ static struct json begin_report(FILE *stream, const struct options *options,
 static void print_range(struct json *json, const struct record_loss *loss, const struct run_summary *summary)
 {
     if (isnan(summary->low)) {
+        /* A member that does not apply is null and not left out, so that readers find the same names in every
+           report. */
         json_null(json, "out_range");
         return;
     }
@@ -379,7 +381,8 @@ static void print_tees(struct json *json, const struct pipeline *pipeline)
     json_end_array(json);
 }
 
-/* The time of each of several devices, and what it got from its neighbours. */
+/* The time of each of several devices, and what it got from its neighbours. A rank that holds one device has
+   no such member. */
 static void print_shares(struct json *json, const struct plan *plan, const struct run_summary *summary)
 {
     if (plan->shares.held == 1)

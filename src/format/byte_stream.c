@@ -172,6 +172,8 @@ static void end_bzip2(struct byte_stream *stream)
 /* At the end of a bzip2 stream: another may follow, and is decoded into the same place. */
 static bool begin_next_stream(struct byte_stream *stream, struct fault *fault)
 {
+    /* Like gzip, bzip2 allows several streams one after the other, which some compressors write on
+       purpose. */
     bz_stream before = stream->bzip2;
     size_t size;
 
@@ -445,6 +447,7 @@ bool byte_stream_decode(struct byte_stream **stream, enum coding coding, enum sa
 
 void byte_stream_close(struct byte_stream *stream)
 {
+    /* From the last decoder down to the file, since each reads from the one under it. */
     while (stream != NULL) {
         struct byte_stream *under = stream->under;
         if (stream->begun)

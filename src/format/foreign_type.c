@@ -10,12 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where the mark stands in the file, its bytes, and their number. Types without a mark are known by name
+   alone. */
 #define MARK(at, mark) at, mark, sizeof(mark) - 1
 #define NO_MARK        0, NULL, 0
 
 static const char to_png[] = "convert it to PNG for imgheat";
 static const char from_vtk[] = "ParaView saves its samples as MetaImage";
 
+/* A mark counts before any name. DICOM begins with 128 bytes that mean nothing, and WebP's mark follows the
+   eight bytes of its container. */
 static const struct foreign_type kinds[] = {
     {"a DICOM file", ".dcm .dicom", "dcm2niix converts it to NIfTI", MARK(128, "DICM"), false},
     {"an HDF5 file", ".h5 .hdf5 .nxs", "h5dump -d DATASET -b LE -o FILE writes raw samples",
@@ -76,6 +80,7 @@ bool foreign_type_check(const char *path, const unsigned char *start, size_t siz
 
     if (size == 0)
         return fault_set_for(fault, STATUS_INPUT, path, "the file is empty");
+    /* The ending of a compressed file alone proves nothing: raw samples may have it. */
     if (type == NULL || (marked == NULL && type->compressed))
         return true;
     return fault_set_for(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", type->name,
@@ -84,6 +89,7 @@ bool foreign_type_check(const char *path, const unsigned char *start, size_t siz
 
 bool foreign_type_check_folder(const char *path, struct fault *fault)
 {
+    /* Zarr keeps an array in a folder; these files are in it, by version 3, and by version 2. */
     static const char *const inside[] = {"zarr.json", ".zarray", ".zgroup"};
     struct stat info;
     bool zarr = false;

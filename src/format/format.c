@@ -131,9 +131,8 @@ static bool override_spacing(struct source *source, const struct source_request 
     return true;
 }
 
-/* Channels that the command line counts are all alike; a header whose last one is not needs no more than
-
-   that. */
+/* Channels that the command line counts are all alike. Of a header, that can only mean that its last channel
+   is not alpha but one like the others; the count itself must agree. */
 static bool level_channels(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct header *header = &source->header;

@@ -18,8 +18,11 @@
 #include <string.h>
 #include <strings.h>
 
+/* MetaIO, the library of the format, has no more axes either. */
 enum { DIMS_MOST = 10, NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
 
+/* A LONG has 32 bits in MetaImage, whatever it has on the machine that wrote the file. Outputs take the first
+   name of a type. */
 static const struct type_name elements[] = {
     {SAMPLE_U8, "MET_UCHAR"},   {SAMPLE_I8, "MET_CHAR"},        {SAMPLE_U16, "MET_USHORT"},
     {SAMPLE_I16, "MET_SHORT"},  {SAMPLE_U32, "MET_UINT"},       {SAMPLE_I32, "MET_INT"},

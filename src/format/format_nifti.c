@@ -98,6 +98,8 @@ static const struct layout {
 #undef FIELD
 };
 
+/* NIfTI-1 has extents of 16 bits with a sign. The magic of NIfTI-2 ends in bytes that a transfer as text
+   would change, like that of PNG. */
 static const struct version {
     size_t size, magic_size;
     const char *attached, *detached; /* magic of one file, and of a header alone */
@@ -107,6 +109,7 @@ static const struct version {
     [NIFTI_2] = {540, 8, "n+2\0\r\n\032\n", "ni2\0\r\n\032\n", INT64_MAX},
 };
 
+/* Codes of the standard. Colours are types of their own, with the channels of a sample together. */
 static const struct datatype {
     int code;
     enum sample_type type;
@@ -167,6 +170,7 @@ static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsig
     uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width, raw->endian),
              sign = (uint64_t)1 << (8 * width - 1);
 
+    /* Of fewer bits than 64, this extends the sign. */
     return (int64_t)((bits ^ sign) - sign);
 }
 

@@ -27,7 +27,8 @@ enum {
 
 static const char magic[] = "\x93NUMPY";
 
-/* Types as they are written behind the byte order. */
+/* Types as they are written behind the byte order. Truth values are bytes of 0 or 1. They come last, so that
+   bytes are never written as such. */
 static const struct type_name descrs[] = {
     {SAMPLE_U8, "u1"},  {SAMPLE_I8, "i1"},  {SAMPLE_U16, "u2"}, {SAMPLE_I16, "i2"},
     {SAMPLE_U32, "u4"}, {SAMPLE_I32, "i4"}, {SAMPLE_U64, "u8"}, {SAMPLE_I64, "i8"},

@@ -51,6 +51,8 @@ struct geometry geometry_make(const double origin[3], double vectors[3][3], cons
 
 void geometry_orientation(const struct geometry *geometry, char sides[4])
 {
+    /* The six ways to give each axis of the grid a side of its own. The best is the one whose axes point
+       closest to their sides, taken together: each by itself might choose the same side as another. */
     static const unsigned orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
     double most = -1.0;
 

@@ -69,6 +69,7 @@ static struct ends find_ends(const unsigned char *samples, const struct header *
 /* The shade of a number, mapped as --out-range would. */
 static double shade_of(double number, const struct ends *ends, double white)
 {
+    /* One value everywhere is black, whatever it is. */
     double span = ends->greatest > ends->least ? ends->greatest - ends->least : 1.0;
     double shade = arith_stretch_f64(number, ends->least, span, 0.0, white);
 

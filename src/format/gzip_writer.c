@@ -70,6 +70,7 @@ static void deflate_place(void *context, size_t place, unsigned worker)
 {
     struct gzip_writer *writer = context;
     struct strip *strip = &writer->strips[place];
+    /* No strip sees the bytes before it: a reader may then begin at any mark. */
     const struct deflate_strip plain = {strip->bytes, strip->size, 0, strip->last};
 
     strip->deflated_size = deflater_run(writer->deflaters[worker], &plain, strip->deflated);
@@ -155,6 +156,7 @@ static bool write_trailer(struct gzip_writer *writer, struct fault *fault)
     unsigned char trailer[8];
     bool gzip = writer->wrapper == GZIP_WRITER_GZIP;
 
+    /* gzip counts the plain bytes modulo 2^32. */
     for (int i = 0; i < 4; i++) {
         trailer[i] = (unsigned char)(writer->checksum >> (gzip ? 8 * i : 24 - 8 * i));
         trailer[4 + i] = (unsigned char)(writer->plain_bytes >> (8 * i));

@@ -50,6 +50,7 @@ static bool read_number(const char *pattern, size_t folder, const char *name, ui
     if (strncmp(pattern + folder, name, before) != 0)
         return false;
     *number = strtoull(name + before, &end, 10);
+    /* The number is printed once more: that refuses zeros that the pattern would not have, and signs. */
     pattern_expand(pattern, *number, expanded);
     return strcmp(expanded + folder, name) == 0;
 }

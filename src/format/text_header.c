@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* Letters of a value that a refusal quotes. */
 enum { SHOWN_MOST = 64 };
 
 void text_header_begin(struct text_header *fields, const char *file)
@@ -45,6 +46,8 @@ static bool read_line(struct text_header *fields, struct byte_stream *stream, ch
     char piece[BYTE_STREAM_PEEK];
     size_t size = 1, length = 0, capacity = 0;
 
+    /* Lines come in pieces, as far as the stream looks ahead. The limit is checked before a piece is kept, so
+       a file without line ends costs no more than any other. */
     for (bool complete = false; !complete && size > 0; length += size) {
         if (!byte_stream_read_line(stream, piece, &size, &complete, fault))
             return false;
@@ -62,6 +65,7 @@ static bool read_line(struct text_header *fields, struct byte_stream *stream, ch
         if (size > 0)
             memcpy(*text + length, piece, size);
     }
+    /* Headers may come from other systems: \n or \r\n ends a line. */
     while (length > 0 && ((*text)[length - 1] == '\n' || (*text)[length - 1] == '\r'))
         length--;
     if (*text != NULL)
@@ -108,6 +112,7 @@ bool text_header_split_last(struct text_header *fields, const char *separator, s
 
     if (strstr(field->line, separator) == NULL)
         return true;
+    /* The line itself stays whole, since an output may print it unchanged. */
     field->parts = mem_text(field->line, fault);
     if (field->parts == NULL)
         return false;

@@ -144,6 +144,8 @@ static bool read_plane(struct transpose *transpose, unsigned char *samples, stru
         const unsigned char *part;
         size_t size;
         columns = columns_from(transpose, first);
+        /* A block holds its planes one after the other, each of `size` bytes; the block itself begins at its
+           first column. */
         size = shape->rows * columns * bytes;
         part =
             fetch(transpose, (uint64_t)first * column + (uint64_t)transpose->next_plane * size, size, fault);

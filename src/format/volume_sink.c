@@ -78,6 +78,7 @@ size_t volume_sink_choice(const struct header *header, const uint64_t *extents, 
 {
     size_t volume = header->choice.volume;
 
+    /* The first axis of a series runs fastest, as the axes of a grid do. */
     for (size_t i = 0; i < axis; i++)
         volume /= (size_t)extents[i];
     return volume % (size_t)extents[axis];
@@ -114,6 +115,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, s
         volume_sink_discard(sink);
         return false;
     }
+    /* Compressed samples have no places before they are there, and a pipe has none at all. */
     if (state->gzip == NULL && file_out_is_renamed(samples_out(sink)))
         sink->samples = (struct sink_place){.file = samples_out(sink), .begin = state->bytes};
     return true;
@@ -220,6 +222,7 @@ bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struc
     return gzip_writer_open(&state->gzip, samples_out(sink), wrapper, state->level, state->threads, fault);
 }
 
+/* The largest number of 64 bits has twenty digits; smaller ones begin with zeros. */
 enum { SIZE_DIGITS = 20 };
 
 bool volume_sink_reserve_size(struct sink *sink, struct fault *fault)

@@ -173,6 +173,7 @@ bool stops_open(struct stops *stops, struct fault *fault)
 {
     const struct schedule *schedule = &stops->plan->schedule;
     const struct sink *sink = stops->output.sink;
+    /* Spool files are made beside the output, on the disk that was chosen for much data. */
     const struct file_out *beside = sink->file != NULL ? sink->file : sink->samples.file;
 
     if (!file_in_make_cancellable(stops->source->awaited, fault))
