@@ -26,7 +26,7 @@ enum status status_of_both(enum status first, enum status second);
 #define DIAG_TEXT 5120
 
 /* One failure on its way up to main. Text has no program name, no newline and no final dot. If it begins with
-   what it is about (a file, an option), so many bytes of it are that, and ": " and the reason follow. */
+   what it is about (a file, an option), `subject` is the length of that, and ": " and the reason follow. */
 struct fault {
     enum status status;
     size_t subject; /* 0: it names none */

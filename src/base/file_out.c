@@ -271,6 +271,7 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
     if (bytes <= file->room)
         return true;
     do {
+        /* Only the room that is not there yet: what has been written before it stays. */
         failed = fallocate(file->descriptor, 0, (off_t)file->room, (off_t)(bytes - file->room));
     } while (failed != 0 && errno == EINTR);
     if (failed != 0)

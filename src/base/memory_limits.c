@@ -111,9 +111,11 @@ static void heed_group(const struct accounting *accounting, const char *folder,
     uint64_t idle = number_of_group(folder, "memory.stat", accounting->idle);
     uint64_t taken = usage > idle ? usage - idle : 0;
 
+    /* A group without a limit says "max", which is no number. */
     if (limit == 0)
         return;
     allowance->limit = lesser(allowance->limit, limit);
+    /* At least 1, since 0 stands for no limit. */
     allowance->left = lesser(allowance->left, limit > taken ? limit - taken : 1);
 }
 
@@ -125,6 +127,8 @@ struct memory_limits memory_limits_of_groups(const char *root)
     for (size_t i = 0; i < ACCOUNTINGS; i++) {
         if (!find_group(&accountings[i], root, folder, sizeof folder))
             continue;
+        /* The limit of a group holds for all groups below it, so those above the process's own are asked as
+           well. */
         while (strlen(folder) >= strlen(root) + strlen(accountings[i].folder)) {
             heed_group(&accountings[i], folder, &allowance);
             *strrchr(folder, '/') = '\0';

@@ -52,6 +52,8 @@ struct preallocation *preallocate_begin(const struct preallocate_file *files, si
     memcpy(preallocation->files, files, count * sizeof *files);
     preallocation->runs =
         thread_start(&preallocation->thread, THREAD_SMALL_STACK, allocate_all, preallocation);
+    /* Without a thread the caller allocates all of it before it goes on, which is slower and no less
+       right. */
     if (!preallocation->runs)
         allocate_all(preallocation);
     return preallocation;

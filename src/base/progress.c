@@ -69,6 +69,7 @@ static void write_left(double seconds, char *text, size_t size)
    bar. */
 static void compose(const struct progress *progress, double now, char *line, size_t most)
 {
+    /* Work is forecast, and may come out as a little more: the bar ends at its end. */
     double share = progress->done < progress->total ? progress->done / progress->total : 1.0;
     double elapsed = now - progress->begun;
     char percent[16], rate[48], time[48], bar[BAR_MOST + 1];

@@ -63,6 +63,7 @@ void work_queue_destroy(struct work_queue *queue)
 
 /* ---- under the mutex ---- */
 
+/* Slots are never overtaken: a phase takes them in the order of the ring, whichever thread comes. */
 static size_t next_slot(const struct work_queue *queue, unsigned phase)
 {
     return (size_t)(queue->taken[phase] % queue->count);
@@ -72,6 +73,7 @@ static bool is_ready(const struct work_queue *queue, unsigned phase)
 {
     const struct slot *slot = &queue->slots[next_slot(queue, phase)];
 
+    /* A queue that is finished gives out no more empty slots, but lets those under way go through. */
     return slot->phase == phase && !slot->taken && (phase > 0 || !queue->finished);
 }
 
@@ -103,6 +105,7 @@ enum work_queue_outcome work_queue_take_any(struct work_queue *queue, unsigned f
     enum work_queue_outcome outcome;
 
     pthread_mutex_lock(&queue->mutex);
+    /* The last phase is tried first: what is nearly done makes room for the rest. */
     for (*phase = last; (outcome = take(queue, *phase, slot)) == WORK_QUEUE_EMPTY;) {
         if (*phase > first) {
             --*phase;

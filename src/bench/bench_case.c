@@ -1,9 +1,8 @@
-/* The case of a bench: what every row of a table has in common.
-
-   Two stands hold the same fields. On one of them is the device that is measured; on the other the judge,
-   which is the CPU or, where the CPU is measured, its plainest build on one thread. A row first takes the
-   steps of one pass on both, and the bytes must be the same. Then the pass is timed alone: after a run that
-   warms up, the median of some runs, each of so many calls that starting them does not show. */
+/* The case of a bench: what every row of a table has in common. Two stands hold the same fields. On one of
+   them is the device that is measured; on the other the judge, which is the CPU or, where the CPU is
+   measured, its plainest build on one thread. A row first takes the steps of one pass on both, and the bytes
+   must be the same. Then the pass is timed alone: after a run that warms up, the median of some runs, each of
+   enough calls for their start not to show. */
 #include "bench_case.h"
 
 #include "base/mem.h"
@@ -17,7 +16,7 @@
 
 /* An odd number has a run in the middle, which is the median. */
 #define RUNS             9
-#define LEAST_SECONDS    0.005 /* of one run: so many launches that starting them does not show */
+#define LEAST_SECONDS    0.005 /* of one run: enough for the start of launches not to show */
 #define MOST_LAUNCHES    1000
 /* The backend times the multiply-adds itself. Fields are filled and compared in batches of this many bytes,
    so that the staging buffer stays small beside the fields; members of a pool take this many samples at a
@@ -404,8 +403,8 @@ static bool measure_copy(struct bench_case *bench)
     return true;
 }
 
-/* What the device's units could do at best, in the median of some runs; NAN where a backend has no such
-   kernel. */
+/* The multiply-adds a second that the device does at best, in the median of some runs; NAN where a backend
+   has no such kernel. */
 static void measure_multiply_adds(struct bench_case *bench)
 {
     struct bench_stand *stand = &bench->device;

@@ -305,6 +305,7 @@ static const struct option_row *row_of(const struct words *words, int code)
 
     if (code >= LONG_CODE)
         return row + (code - LONG_CODE);
+    /* A letter may have two rows, one for each program. */
     while (row->letter != code || (row->programs & words->program) == 0)
         row++;
     return row;

@@ -113,6 +113,7 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
         const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
         struct fault refusal;
         struct form form;
+        /* The rung that is taken has told its reason. Each other one is asked for as --rung would. */
         if (strcmp(rung->name, taken->name) == 0)
             continue;
         if (!plan->lanes[0].backend->settle(plan->lanes[0].device, op, &plan->shape, &wish, &form, &refusal))

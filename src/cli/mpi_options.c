@@ -152,6 +152,7 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
         return true;
     if (getcwd(own, sizeof own) == NULL)
         own[0] = '\0';
+    /* Rank 0 sends the whole buffer, so that no rank has to learn a length first. */
     memcpy(first, own, sizeof first);
     if (!peers_broadcast(peers, first, sizeof first, fault))
         return false;

@@ -64,6 +64,8 @@ static void note_name(const struct pipeline *pipeline, const char *output)
 {
     const struct format *written = pipeline_output_format(pipeline, output), *promised;
 
+    /* Whoever gives --out-format means the name as it is. That of a slice is not given, but follows from
+       --slice. */
     if (output == NULL ||
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;

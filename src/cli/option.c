@@ -77,7 +77,8 @@ static const struct keyword program_keywords[] = {
     {NULL, NULL, NULL},
 };
 
-/* What a row of options.def says of the value: its kind, and the limits or words that belong to the kind. */
+/* The value of an option in its row of options.def: its kind, and the limits or words that belong to the
+   kind. */
 #define ANY                   UINT64_MAX
 #define FLAG                  .kind = OPTION_FLAG
 #define COUNT(from, to)       .kind = OPTION_COUNT, .least = from, .most = to
@@ -94,8 +95,8 @@ static const struct keyword program_keywords[] = {
 #define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
 #define REGION(what)          CALL_ONCE(option_region), .region = what
 
-/* Where a row has its value put: a member of the options or of a stage, and perhaps a second one that says
-   that it was given. */
+/* The place of the value in such a row: a member of the options or of a stage, and perhaps a second one that
+   says that it was given. */
 #define AT(type, member)           .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 #define IN(member)                 AT(struct options, member)
 #define IN_AND(member, has)        IN(member), .has_at = offsetof(struct options, has)

@@ -262,6 +262,7 @@ void report_file_add(struct report_file *report, struct lines *part)
 
 static void complete(struct report_file *report)
 {
+    /* What fails here is told when the file is committed, so that it does not hide the status of a run. */
     if (!report->lost)
         report->lost = !file_out_complete(report->file, &report->fault);
 }

@@ -287,6 +287,7 @@ static bool fill_hex(struct byte_stream *stream, unsigned char *bytes, size_t si
     return true;
 }
 
+/* Two digits make a byte; space between them only makes it less. */
 static uint64_t most_hex(const struct byte_stream *stream, uint64_t coded)
 {
     (void)stream;
@@ -394,6 +395,7 @@ static bool fill_text(struct byte_stream *stream, unsigned char *bytes, size_t s
     return true;
 }
 
+/* A number takes a digit and a divider at the least, but for the last one. */
 static uint64_t most_text(const struct byte_stream *stream, uint64_t coded)
 {
     return times(coded / 2 + 1, sample_size(stream->type));
@@ -403,6 +405,7 @@ static const struct decoder text = {.name = "text", .fill = fill_text, .most = m
 
 /* ---- all of them ---- */
 
+/* By the place of the coding. */
 static const struct decoder *const decoders[] = {
     [CODING_NONE] = &plain,  [CODING_GZIP] = &gzip, [CODING_ZLIB] = &zlib,
     [CODING_BZIP2] = &bzip2, [CODING_HEX] = &hex,   [CODING_TEXT] = &text,

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* As far as a file lets itself be looked into ahead, and what is inflated of that where it is gzip: every
+   mark lies within. */
 enum { SNIFF_BYTES = 4096, PLAIN_BYTES = 1024 };
 
 const struct format *const format_list[] = {

@@ -170,7 +170,7 @@ static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsig
     uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width, raw->endian),
              sign = (uint64_t)1 << (8 * width - 1);
 
-    /* Of fewer bits than 64, this extends the sign. */
+    /* This extends the sign of a number of fewer than 64 bits. */
     return (int64_t)((bits ^ sign) - sign);
 }
 

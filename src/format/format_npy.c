@@ -122,6 +122,7 @@ static bool read_descr(struct cursor *cursor, struct dictionary *dictionary)
         dictionary->type = descrs[i].type;
     }
     dictionary->endian = text[0] == '>' ? ENDIAN_BIG : text[0] == '<' ? ENDIAN_LITTLE : endian_native();
+    /* "=" is the order of the machine that reads. */
     return dictionary->has_type && (text[0] != '|' || sample_size(dictionary->type) == 1);
 }
 
@@ -223,6 +224,8 @@ static bool set_shape(struct source *source, const struct dictionary *dictionary
 {
     uint64_t extents[AXES_MOST];
 
+    /* In Fortran's order the first axis is fastest, which here is that of planes: the volume is held and
+       turned. */
     ((struct volume *)source->state)->reversed = dictionary->fortran && dictionary->axes > 1;
     for (size_t i = 0; i < dictionary->axes; i++)
         extents[i] = dictionary->shape[dictionary->axes - 1 - i];

@@ -40,6 +40,7 @@ static const struct type_name type_names[] = {
 };
 enum { TYPES = sizeof type_names / sizeof *type_names };
 
+/* All names that the format has for each encoding. */
 static const struct encoding_names {
     enum coding coding;
     const char *names;
@@ -261,6 +262,7 @@ static bool read_kinds(const struct text_header *fields, struct axes *axes, stru
             axes->is_channel[found] =
                 !text_header_is_one_of(domain_kinds, rest, length) &&
                 !(found >= 3 + axes->first && text_header_is_one_of(series_kinds, rest, length));
+        /* An array of one axis is a row of samples even where its kind says channels. */
         axes->first = axes->is_channel[0] && axes->count > 1;
     }
     axes->has_alpha = axes->count > 1 && axes->sizes[0] == 4 && begins_with_alpha(value);
@@ -486,6 +488,7 @@ static bool read_skip(const struct text_header *fields, const char *name, const 
 
     if (value == NULL)
         return true;
+    /* -1 stands for whatever is before the last bytes, as many as there are samples. */
     if (at_end != NULL && strcmp(value, "-1") == 0)
         return *at_end = true;
     return number_parse_count(value, skip) || text_header_refuse(fields, found, value, "not a count", fault);

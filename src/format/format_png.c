@@ -282,6 +282,7 @@ static void check_promise(const struct reader *reader, uint64_t file_bytes)
 static bool read_head(struct reader *reader, struct header *header, struct fault *fault)
 {
     uint64_t file_bytes = 0;
+    /* A pipe does not say how long it is, and is not held against the header. */
     bool bounded = file_in_remaining(reader->file, &file_bytes);
     png_error_begin(&reader->trap, fault);
     if (!start_libpng(reader))
@@ -352,6 +353,7 @@ static void hold_in_spool(struct source *source, const struct spool *spool)
     ((struct reader *)source->state)->adam7.spool = spool;
 }
 
+/* Apart from its caller, which then has no variables that libpng's jump could lose. */
 static bool decode_passes(struct reader *reader, struct fault *fault)
 {
     if (setjmp(png_jmpbuf(reader->png)) != 0)

@@ -67,7 +67,7 @@ struct gzip_reader {
     const struct strip *strip; /* at hand */
     size_t at;                 /* in its code */
     bool adopted;              /* what it was inflated to is taken over, */
-    size_t given;              /* of which so many bytes were given */
+    size_t given;              /* bytes of which were given */
     uint64_t made_ahead;
 
     enum { HEAD, BODY, TAIL, OVER } phase;

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <zlib.h>
 
+/* An empty stored block takes a byte for its head, which is 0 where it is not the last, and four for its
+   length and the inverse of that. */
 enum { THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10, EMPTY_BLOCK = 5 };
 
 /* A run of plain bytes and the code that they become. Only the last strip of a stream ends it. */

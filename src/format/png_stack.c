@@ -152,9 +152,11 @@ static bool open_source(struct source *source, const struct source_request *requ
     source->state = stack;
     stack->pattern = request->pattern;
     stack->request = *request;
+    /* --spacing is about the stack, and is applied to it (format.c), not to each picture. */
     stack->request.spacing_count = 0;
     if (png_stack_find(stack->pattern, &stack->first, stack->name, fault) && survey(source, fault)) {
         stack->next = stack->first;
+        /* The first picture is the file that was opened; the others count as files of samples. */
         source->data_files = source->header.grid.nz - 1;
         return true;
     }

@@ -220,6 +220,7 @@ static bool find_functions(void *handle)
             return false;
         memcpy(functions[i].place, &function, sizeof function);
     }
+    /* The old handlers print on standard error; those that know the file take their place. */
     libtiff.TIFFSetErrorHandler(NULL);
     libtiff.TIFFSetWarningHandler(NULL);
     libtiff.TIFFSetErrorHandlerExt(take_error);
@@ -353,6 +354,7 @@ enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
 /* The sample type of bits and kind of number. */
 static bool read_type(struct tiff_reader *reader, const struct shape *shape, enum sample_type *type)
 {
+    /* "Void" says nothing of the numbers; the standard's default is whole numbers without a sign. */
     uint16_t format = shape->format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : shape->format;
 
     for (size_t i = 0; i < STORED_TYPES; i++) {
@@ -368,7 +370,8 @@ static bool read_type(struct tiff_reader *reader, const struct shape *shape, enu
                                                        : ", which is not supported");
 }
 
-/* The most bytes that one byte of code stands for; 0: it is not supported. */
+/* The most bytes that one byte of code stands for; 0: it is not supported. PackBits has two bytes for up to
+   128, deflate two bits for up to 258, and an entry of LZW's table has no more than 4096. */
 static const struct scheme {
     uint16_t compression;
     unsigned most;
@@ -493,6 +496,8 @@ struct entry {
 /* Read an entry of a directory. */
 static struct entry entry_of(struct tiff_reader *reader, const struct directory *directory, uint64_t index)
 {
+    /* An entry is a tag, a type, a count and a value, or where the values stand if they do not fit: 2, 2, 4
+       and 4 bytes, in a BigTIFF 2, 2, 8 and 8. */
     size_t size = directory->big ? 20 : 12, room = directory->big ? 8 : 4;
     uint64_t at = directory->entries + index * size;
     unsigned char bytes[20];
@@ -531,6 +536,7 @@ static double read_distance(struct tiff_reader *reader, const struct directory *
         double numerator;
         if (entry.tag != tag || entry.type != TIFF_RATIONAL)
             continue;
+        /* A rational number has eight bytes, which fit into an entry of a BigTIFF alone. */
         if (!directory->big)
             place = number_at(reader, place, 4);
         numerator = (double)number_at(reader, place, 4);

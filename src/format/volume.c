@@ -97,6 +97,7 @@ bool volume_set_extents(struct source *source, const char *field, const uint64_t
 
     if (!check_extents(source, field, extents, count, channels, fault))
         return false;
+    /* Axes of extent 1 at the end are no series. */
     while (left > 3 && extents[left - 1] == 1)
         left--;
     for (size_t i = 3; i < left; i++)
@@ -112,6 +113,7 @@ void volume_set_spacing(struct source *source, const double *spacing, size_t cou
 {
     for (size_t i = 0; i < count && i < 3; i++) {
         double distance = fabs(spacing[i]);
+        /* A distance that makes no sense (0, NaN, or beyond all limits) leaves the grid's own of 1. */
         if (distance >= LEAST_SPACING && distance <= MOST_SPACING)
             source->header.grid.spacing[i] = distance;
     }
@@ -457,6 +459,7 @@ static bool begin_file(struct source *source, struct fault *fault)
     struct volume *volume = source->state;
 
     close_file(volume);
+    /* The name is checked each time it is opened, since the file behind it may have become another one. */
     volume->path = volume_name_file(source, volume->files_begun++, fault);
     return volume->path != NULL && file_in_open(&volume->file, volume->path, fault) &&
            byte_stream_open(&volume->data, volume->file, volume->threads, fault) &&
@@ -472,6 +475,7 @@ static bool check_files(struct source *source, struct fault *fault)
         if (!begin_file(source, fault))
             return false;
     }
+    /* Reading begins with the first file again. */
     volume->files_begun = 0;
     return true;
 }
@@ -529,6 +533,7 @@ static bool settle(struct source *source, struct fault *fault)
         return fault_prefix(fault, file_in_name(source->file));
     source->data_files = volume->files.count;
     volume->file_bytes = (uint64_t)header_samples(header) * sample_size(header->type);
+    /* Numbers as text become samples in this machine's order, whatever the header says. */
     if (volume->coding.coding == CODING_TEXT)
         header->endian = endian_native();
     if (volume->files.count > 0) {

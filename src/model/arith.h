@@ -475,7 +475,7 @@ ARITH_FN int64_t arith_edge_index(enum edge_rule rule, int64_t i, int64_t n)
     return rule == EDGE_REFLECT ? period - 1 - i : period - i;
 }
 
-/* The order of sums: the rows of a channel are cut into leaves of so many samples, the last padded with
+/* The order of sums: the rows of a channel are cut into leaves of ARITH_LEAF samples, the last padded with
    zeros; a leaf is folded by halves; then leaves, rows and planes are added one after the other. */
 #define ARITH_LEAF 1024
 

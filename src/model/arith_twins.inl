@@ -1,6 +1,6 @@
-/* What differs in nothing but the type: arith.h includes this file once for each work type. Within, `real` is
-   the type, `bits_of_real` the unsigned integer of its width, number(x) a literal of the type, twin(name) the
-   function and constant(NAME) the constant of the type. */
+/* Functions that differ in nothing but the type: arith.h includes this file once for each work type. Within,
+   `real` is the type, `bits_of_real` the unsigned integer of its width, number(x) a literal of the type,
+   twin(name) the function and constant(NAME) the constant of the type. */
 
 /* The bits of a value, and the value of bits. */
 ARITH_FN bits_of_real twin(arith_bits)(real value)

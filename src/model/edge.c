@@ -21,6 +21,7 @@ bool edge_parse(const char *text, struct edge *edge, struct fault *fault)
 
     if (!keyword_parse(edge_keywords, text, &rule, &value, fault))
         return false;
+    /* keyword_parse takes a value only behind a rule that has one. */
     *edge = (struct edge){(enum edge_rule)rule, 0.0};
     return value == NULL || number_parse_double(value, &edge->value) ||
            fault_raise(fault, STATUS_USAGE, "%s: the %s is not a finite number", text, edge_name(edge->rule));

@@ -41,6 +41,7 @@ static bool add(const struct building *b, int dx, int dy, int dz, double weight)
     return stencil_add(&b->body->taps, dx, dy, dz, weight, b->fault);
 }
 
+/* The centre, and one weight for all neighbours along the axes that the grid has. */
 static bool star(const struct building *b, double centre, double face)
 {
     const double faces[3] = {face, face, face};
@@ -251,6 +252,8 @@ static bool measure_matrix(const struct building *b, int *rows, int *columns, co
     *rows = *columns = 0;
     for (;;) {
         int row_columns = 0;
+        /* Weights are read twice, here to count them and then to place them: where the centre is follows from
+           the counts. */
         while (*text != '\0' && *text != ';' && *text != '/') {
             if (!read_weight(&text, &weight))
                 return fault_raise(b->fault, STATUS_USAGE, "row %d of the matrix: not a number", *rows + 1);

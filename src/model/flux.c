@@ -7,6 +7,7 @@ const struct keyword flux_keywords[] = {
     {NULL, NULL, NULL},
 };
 
+/* By the place of the flux in fluxes.def: whether faces have conductivities, and what its scale is called. */
 static const struct {
     bool conducts;
     const char *scale;

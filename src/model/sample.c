@@ -107,6 +107,7 @@ static double highest_rounded(int fraction, int bias)
 
 struct sample_limits sample_limits(enum sample_type type, enum work_type work)
 {
+    /* Half a unit beyond an end still rounds to it. */
     double high = sample_is_integer(type)
                       ? highest_stored(sample_max(type))
                       : highest_rounded(sample_table[type].fraction, sample_table[type].bias);

@@ -48,6 +48,8 @@ static double largest_stable(const struct grid *grid)
     double curvature[3];
     char text[32];
 
+    /* Six digits may round up to an unstable number; then the limit gives way by a millionth at a time until
+       they do not. */
     for (double limit = STABLE_RATE / grid_curvatures(grid, curvature);; limit *= 1.0 - 1e-6) {
         snprintf(text, sizeof text, "%.6g", limit);
         heat.dt = strtod(text, NULL);
@@ -152,7 +154,7 @@ static double taps_of_heat(const struct stage *stage)
     return stage->heat.flux == FLUX_LINEAR ? taps : taps * FLUX_TAPS;
 }
 
-/* Steps between checks, so many that checking costs less than a tenth of the steps, on any device, for a step
+/* Steps between checks, enough for checking to cost less than a tenth of the steps, on any device, for a step
    that goes through memory once for each axis along which it has passes. It must depend on nothing else:
    where a run stops follows from it. */
 static uint64_t checks_interval(const struct stage *stage)
@@ -298,7 +300,7 @@ double stage_weight(const struct stage *stage)
     }
 }
 
-/* A number that is multiplied and added to so many times. */
+/* A number that is multiplied and added to this many times. */
 static double repeat(double number, double factor, double offset, uint64_t times)
 {
     /* The map x -> factor x + offset is composed with itself, so that a power of it takes as many turns as

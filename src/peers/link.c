@@ -54,7 +54,7 @@ static void add_neighbours(struct measurement *measurement)
         add_neighbour(measurement, own + 1);
 }
 
-/* Seconds of the slowest rank for so many exchanges, one after another. */
+/* Seconds of the slowest rank for this many exchanges, one after another. */
 static bool exchange(struct measurement *measurement, size_t bytes, unsigned rounds, double *seconds)
 {
     double begun = clock_seconds();

@@ -15,7 +15,7 @@ struct link {
 /* The link that is assumed if none has been measured. */
 struct link link_assumed(void);
 
-/* Measuring takes about so many seconds, and bytes of memory. */
+/* Measuring takes about this many seconds, and bytes of memory. */
 #define LINK_SECONDS 0.05
 #define LINK_BYTES   ((size_t)1 << 20)
 

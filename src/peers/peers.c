@@ -197,7 +197,7 @@ void peers_unshare(struct peers *peers, void *memory)
 struct gathering {
     struct peers *peers;
     uint64_t *sizes, *turn;
-    unsigned char *buffer; /* rank 0's, of so many bytes */
+    unsigned char *buffer; /* rank 0's, of `room` bytes */
     uint64_t room;
 };
 

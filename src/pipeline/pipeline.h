@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A state of the last stage, after so many steps, and where it goes: as the output does. */
+/* A state of the last stage, after some number of steps, and where it goes: as the output does. */
 struct pipeline_tee {
     uint64_t step;
     const char *path;

@@ -321,6 +321,8 @@ bool lower_join(struct step *step)
         count++;
     if (count < 2)
         return false;
+    /* The passes move aside, where lower_part finds them again; the joint operation takes the place of the
+       first. */
     memcpy(step->passes, step->ops, count * sizeof *step->ops);
     step->pass_count = count;
     step->ops[0] = join(step->passes, count);

@@ -14,7 +14,7 @@ struct shares {
     size_t planes; /* of the grid */
     size_t count;  /* of devices; no more than planes */
     size_t first;  /* of those that are this process's, */
-    size_t held;   /* which are so many: all, unless the others are other ranks' */
+    size_t held;   /* how many these are: all, unless others are other ranks' */
     size_t halo;   /* the most planes beside its own that a device reads, on either side */
     bool direct;   /* devices read each other's memory without the host's */
     bool around;   /* an edge wraps along the planes: the grid is unrolled by the halo */

@@ -132,6 +132,7 @@ static bool read_wisdom(FILE *file, struct wisdom *wisdom)
 
     if (fgets(line, sizeof line, file) == NULL || strncmp(line, WISDOM_MARK, strlen(WISDOM_MARK)) != 0)
         return false;
+    /* Not damaged, but of another version: none of its lines is known here. */
     if (strcmp(line, WISDOM_FIRST) != 0)
         return true;
     while (fgets(line, sizeof line, file) != NULL) {

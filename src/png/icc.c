@@ -140,7 +140,7 @@ static bool find(const struct span *profile, const char *tag, struct span *data)
     return false;
 }
 
-/* A tag of numbers, of that type and at least so many of them. */
+/* A tag of numbers, of that type and at least this many of them. */
 static bool find_fixed(const struct span *profile, const char *tag, const char *type, size_t count,
                        struct span *data)
 {

@@ -33,7 +33,7 @@ struct png_chunks {
     size_t count, bytes;
     char damaged[5]; /* the first chunk that may have said what colours mean and could not be used; else empty
                       */
-    struct png_loss losses[PNG_LOSSES_MOST]; /* the first so many types */
+    struct png_loss losses[PNG_LOSSES_MOST]; /* the first types, as many as there is room for */
     size_t loss_count;
     size_t frames_lost; /* of an animation */
 };

@@ -166,6 +166,7 @@ bool io_ring_drain(struct io_ring *ring, struct fault *fault)
 void io_ring_stop(struct io_ring *ring, const struct fault *fault)
 {
     pthread_mutex_lock(&ring->mutex);
+    /* The first fault counts: those that come later follow from it. */
     if (!ring->stopped && fault != NULL)
         ring->fault = *fault;
     ring->stopped = true;
@@ -214,6 +215,7 @@ static struct range next_batch(const struct io_threads *threads)
     const struct io_load *load = &threads->load;
     size_t first = load->planes.first + threads->claimed, end = load->planes.first + load->planes.count;
 
+    /* A batch lies wholly in the part or wholly outside it. */
     if (first < load->part.first)
         end = size_least(end, load->part.first);
     else if (first < load->part.first + load->part.count)
@@ -321,6 +323,7 @@ static bool engage(struct io_threads *threads, unsigned count, struct fault *fau
 
     if (!pool_create(&threads->pool, wanted, THREAD_SMALL_STACK, fault))
         return false;
+    /* Fewer threads than are wanted do the same work, only slower. */
     threads->threads = pool_start(threads->pool, wanted, run_thread, threads);
     return threads->threads > 0 ||
            fault_raise(fault, STATUS_LIMIT, "cannot create a thread for reading or writing");
@@ -380,6 +383,7 @@ struct io_work io_threads_end(struct io_threads *threads, bool done)
     if (threads == NULL)
         return (struct io_work){0.0, 0.0};
     if (!done) {
+        /* Threads that wait for a buffer leave now, and `interrupt` ends a wait for bytes of a pipe. */
         io_ring_stop(threads->ring, NULL);
         if (threads->end.interrupt != NULL)
             threads->end.interrupt(threads->end.file);

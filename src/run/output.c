@@ -60,6 +60,7 @@ size_t output_fringe_most(uint64_t bytes)
 static void keep(struct output_fringe_ends *ends, int which, uint64_t offset, const unsigned char *bytes,
                  size_t size)
 {
+    /* The part of these bytes that lies in the end, which may be none. */
     uint64_t from = ends->at[which] > offset ? ends->at[which] : offset;
     uint64_t to = ends->at[which] + ends->size[which];
 
