@@ -87,23 +87,33 @@ static void write_square(const char *name, int side)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(square_windows)
+static void check_picture(const char *filter, size_t turn)
 {
-    const int side = 2 * _i + 1;
-    char filter[40];
-
-    write_square("square.taps", side);
-    snprintf(filter, sizeof filter, "taps:square.taps");
     for (size_t i = 0; i < EDGE_RULES; i++) {
-        const size_t *extents = flat_extents[(i + (size_t)_i) % LENGTH(flat_extents)];
+        const size_t *extents = flat_extents[(i + turn) % LENGTH(flat_extents)];
         char options[100];
         struct trial trial = {.options = options,
                               .grid = grid_make(2, extents[0], extents[1], 1),
-                              .work = (i + (size_t)_i) % 3 < 2 ? WORK_F32 : WORK_F64,
+                              .work = (i + turn) % 3 < 2 ? WORK_F32 : WORK_F64,
                               .fill = i % 4 == 3 ? FILL_SPECIAL : FILL_RANDOM};
         trial.grid.channels = 1 + (unsigned)i % 3;
         snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
         check_size(&trial, "strip");
+    }
+}
+
+START_TEST(square_windows)
+{
+    write_square("square.taps", 2 * _i + 1);
+    check_picture("taps:square.taps", (size_t)_i);
+}
+END_TEST
+
+START_TEST(gradients_of_pictures)
+{
+    for (size_t turn = 0; turn < 3 * LENGTH(flat_extents); turn++) {
+        check_picture("gradient", turn);
+        check_picture("gradient -s 2 --spacing 1,2.5", turn);
     }
 }
 END_TEST
@@ -371,6 +381,7 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, windows_along_an_axis, 0, LENGTH(radii));
     tcase_add_loop_test(tests, windows_beside_a_sample, 0, 5);
     tcase_add_loop_test(tests, square_windows, 1, 17);
+    tcase_add_test(tests, gradients_of_pictures);
     return tests;
 }
 

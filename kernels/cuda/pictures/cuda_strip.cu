@@ -7,7 +7,7 @@
  * Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights straight
  *   from the kernel's parameters, which lie in constant memory (small windows), or from shared memory, four
  *   at a time (large ones). Small windows without gaps are whole tiles in registers instead:
- *   cuda_window_unrolled.cuh.
+ *   cuda_window_unrolled.cuh. The gradient of a picture takes the same walk.
  * Costs: 4·K registers; rows above a strip that its neighbour reads, too.
  * Traffic per sample: 2 words, and the strips' overlap, which is mostly found in the L2 cache.
  * Wins when: the window is dense. Small windows run at the speed of copying, large ones at that of the
@@ -213,6 +213,42 @@ __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()
     }
 }
 
+/* The length of the gradient, by the slopes along a row and down the column. The squares of a row's own
+   slopes wait for the row below, with the samples of two rows. */
+template <typename T> struct gradient_slopes {
+    T along_x, down;
+};
+
+template <typename T>
+__global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(3, cuda_code()))
+    gradient_strip_kernel(const strip_task<T> task, const gradient_slopes<T> weights)
+{
+    CUDA_SHARED(T, stages);
+    const int lane = static_cast<int>(threadIdx.x);
+    const strip_site<T> site(task, lane);
+    const int width = STRIP_COLUMNS + 2 * halo_of(3);
+    const cuda_strip<T, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(3));
+    const cuda_channel<T> to(task.to, site.channel);
+    cuda_ring<T, width> ring(strip, stages, lane, site.top - 1, site.bottom + 1);
+    T above[LANE_SAMPLES] = {}, own[LANE_SAMPLES] = {}, squares[LANE_SAMPLES] = {};
+
+    for (int y = site.top - 2; y < site.bottom; y++) {
+        T below[2 + LANE_SAMPLES], lengths[LANE_SAMPLES];
+        load_window<3>(ring.receive(), lane, below);
+#pragma unroll
+        for (int i = 0; i < LANE_SAMPLES; i++) {
+            const T down = (below[1 + i] - above[i]) * weights.down;
+            const T along_x = (below[2 + i] - below[i]) * weights.along_x;
+            lengths[i] = cuda_sqrt(cuda_fma(down, down, squares[i]));
+            squares[i] = along_x * along_x;
+            above[i] = own[i];
+            own[i] = below[1 + i];
+        }
+        if (y >= site.top)
+            strip_store(task, site, to, y, lengths);
+    }
+}
+
 /* Large windows: a loop over chunks of four taps of all rows, so that the code fits into the instruction
    cache. The first chunk moves the sums up; it is as short as it takes to align the others. */
 __host__ __device__ constexpr int first_chunk(int side)
@@ -384,6 +420,17 @@ template <int Side> cudaError_t launch_large(const struct cuda_job *job)
                        (window_of<float, Side>(job->op->op)));
 }
 
+template <typename T> cudaError_t launch_gradient(const struct cuda_job *job)
+{
+    const auto kernel = gradient_strip_kernel<T>;
+    const strip_task<T> task = task_of<T>(job);
+    const struct op_tap *taps = job->op->op->taps;
+    const gradient_slopes<T> weights = {static_cast<T>(taps[0].weight), static_cast<T>(taps[1].weight)};
+
+    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
+                       weights);
+}
+
 template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
 {
     return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
@@ -409,7 +456,10 @@ template <int Side> struct whole_forms<float, Side> {
                                            typename std::conditional<Side <= 11, middle, large>::type>::type;
 };
 template <int Side> struct whole_forms<double, Side> {
-    using form = unrolled_form<double, Side / 2, Side / 2, 4, 2, 4, Side <= 3 ? 6 : 5>;
+    static constexpr int Radius = Side / 2;
+    using small = unrolled_form<double, Radius, Radius, 4, 2, 4, Side <= 3 ? 6 : 5>;
+    using large = unrolled_form<double, Radius, Radius, 5, 0, 4, 3, UNROLLED_BY_TAPS>;
+    using form = typename std::conditional<Side <= 5, small, large>::type;
 };
 
 template <typename T, int Side> using whole_form = typename whole_forms<T, Side>::form;
@@ -417,7 +467,7 @@ template <typename T, int Side> using whole_form = typename whole_forms<T, Side>
 /* The largest of them. */
 template <typename T> constexpr int whole_side()
 {
-    return sizeof(T) == 4 ? LARGEST_SIDE : 5;
+    return sizeof(T) == 4 ? LARGEST_SIDE : 9;
 }
 
 /* Call act with the form in memory order for an op's window, if there is one. */
@@ -451,6 +501,9 @@ template <typename T> strip_kernel_entry entry_of(const struct op *op)
 {
     const int side = side_of(op);
 
+    if (op->kind == OP_GRADIENT)
+        return {side, unrolled_warps<T>, reinterpret_cast<const void *>(gradient_strip_kernel<T>),
+                launch_gradient<T>};
     if (!is_dense(op))
         return entry_for<3, SPARSE_SIDE>(
             side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, sparse_row>(); });
@@ -501,14 +554,20 @@ template <typename T> bool has_slow_ends(size_t nx)
     return nx % pack != 0 && nx < 8 * CUDA_WARP * pack;
 }
 
+bool is_picture_gradient(const struct op *op, bool is_picture)
+{
+    return op->kind == OP_GRADIENT && is_picture && op->tap_count == 2;
+}
+
 template <typename T> bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const bool is_picture = cuda_is_picture(asked->op, asked->shape);
 
     if (!is_picture && (asked->shape->rows == 1 || cuda_span(asked->op->plane) > 0))
         return cuda_refuse(asked->refusal, "taps leave the plane");
-    if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
-        return cuda_refuse(asked->refusal, "only chains of taps run in strips");
+    if (!is_picture_gradient(asked->op, is_picture) &&
+        (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
+        return cuda_refuse(asked->refusal, "only chains of taps and gradients of pictures run in strips");
     if (!is_picture && asked->wish->rung == NULL && has_slow_ends<T>(asked->shape->nx))
         return cuda_refuse(asked->refusal, "short rows that end within a pack: rung plane is faster");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
