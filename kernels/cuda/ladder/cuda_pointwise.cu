@@ -109,7 +109,7 @@ template <typename T> struct joint_reads {
    own samples in `to`, where the thread has put them, and its neighbours in `from`, which stay as they were.
  */
 template <typename T>
-__global__ void __launch_bounds__(EACH_THREADS)
+__global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()))
     joint_kernel(each_part<T> part, cuda_edge<T> edge, cuda_joint_filter<T> filter, joint_group group)
 {
     each_site site;
