@@ -1,5 +1,6 @@
 #!/bin/sh
-# imgheat's PNG codec and a 3×3 matrix against other programs, on one picture: whole processes, in turn.
+# imgheat's PNG codec and a 3×3 matrix against other programs, on one picture; and its codec against vips, on eight
+# kinds of generated pictures and eight real ones, which pip fetches. Whole processes, in turn.
 # Usage: png_rivals.sh [ROUNDS [SIDE]], in a build directory. What is not installed is left out; Debian has
 # libvips-tools imagemagick graphicsmagick python3-opencv.
 set -eu
@@ -62,6 +63,47 @@ parts()
     done
 }
 
+make_kinds()
+{
+    for kind in photo noisy screenshot map; do
+        "$build/samples/make_picture" -d "$side,$side" --content "$kind" -o "kinds/$kind.png"
+    done
+    "$build/samples/make_picture" -d "$side,$side" --content photo --gray -o kinds/gray.png
+    "$build/samples/make_picture" -d "$side,$side" --content noisy --depth 16 -o kinds/deep.png
+    "$build/samples/make_picture" -d "$side,$side" --content soft --rgba -o kinds/soft.png
+    "$build/samples/make_picture" -d 48,48 -o kinds/tiny.png
+}
+
+# Without their metadata, which vips writes in another way.
+fetch_real()
+{
+    pip download -q --no-deps --no-binary :all: pillow==9.5.0
+    pip download -q --no-deps --only-binary :all: scikit-image==0.24.0
+    unzip -q -o ./scikit_image-*.whl 'skimage/data/*.png'
+    tar xzf ./*illow-*.tar.gz
+    for name in astronaut camera coffee horse logo page; do
+        vips copy "skimage/data/$name.png" "kinds/real-$name.png[strip]"
+    done
+    for name in exif radial_gradients; do
+        vips copy ./*illow-*/Tests/images/"$name.png" "kinds/real-$name.png[strip]"
+    done
+}
+
+# A line for each picture: seconds, processor seconds and bytes of imgheat with two threads, and of vips.
+hold_against_vips()
+{
+    printf '%-24s %8s %8s %10s %8s %8s %10s\n' picture imgheat processor bytes vips processor bytes
+    for picture in kinds/*.png; do
+        printf '%s\n' "imgheat | $build/imgheat -q -j 2 -D cpu -f identity $picture -o imgheat.png" \
+            "vips | vips copy $picture vips.png" | take_turns > turns
+        awk -v name="$(basename "$picture" .png)" -v ours="$(wc -c < imgheat.png)" -v theirs="$(wc -c < vips.png)" '
+            $1 == "imgheat" { seconds = $2; processor = $5 }
+            $1 == "vips" {
+                printf "%-24s %8.3f %8.3f %10d %8.3f %8.3f %10d\n", name, seconds, processor, ours, $2, $5, theirs
+            }' turns
+    done
+}
+
 # shellcheck disable=SC2046  # flags are words
 ${CC:-cc} -O2 -o libpng_rival "$sources/libpng_rival.c" $(pkg-config --cflags --libs libpng)
 "$build/samples/make_picture" -d "$side,$side" -o in.png
@@ -77,3 +119,10 @@ copies | take_turns
 sizes ./*.png
 printf '\nread and written as it is, seconds within\n'
 parts
+if has vips; then
+    mkdir kinds
+    make_kinds
+    ! { has pip && has unzip; } || fetch_real
+    printf '\nread and written as it is, two threads, at the default levels\n'
+    hold_against_vips
+fi

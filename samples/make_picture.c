@@ -1,4 +1,5 @@
-/* Write a test picture: gradients, discs, strokes like letters, and noise, the same samples everywhere. */
+/* Write a test picture, the same samples everywhere: gradients, discs, strokes like letters, and noise; or
+   something like a photograph, a screenshot, a map, or a drawing with soft edges. */
 #include "generator.h"
 
 #include <getopt.h>
@@ -15,6 +16,7 @@ struct options {
     int depth;
     bool interlaced;
     uint64_t seed;
+    const struct content *content;
     const char *output;
 };
 
@@ -26,6 +28,12 @@ struct colour {
 #define FULL  65535
 #define NOISE 3000
 
+/* What a picture shows: its colour at x, y. */
+struct content {
+    const char *name;
+    struct colour (*paint)(const struct options *options, uint32_t x, uint32_t y);
+};
+
 static void fail(const char *message)
 {
     generator_fail("make_picture", message);
@@ -34,8 +42,8 @@ static void fail(const char *message)
 static void usage(FILE *stream)
 {
     fputs("Usage: make_picture [-d X,Y] [--gray|--rgb|--rgba] [--depth 8|16] [--interlaced]\n"
-          "                    [--seed N] [-o FILE]\n"
-          "Write a test picture as PNG (default: -d 640,480 --rgb --depth 8).\n",
+          "                    [--content shapes|photo|noisy|screenshot|map|soft] [--seed N] [-o FILE]\n"
+          "Write a test picture as PNG (default: -d 640,480 --rgb --depth 8 --content shapes).\n",
           stream);
 }
 
@@ -57,8 +65,8 @@ static bool in_text(uint32_t x, uint32_t y)
     return !word_space && (letter >> (cell_y * 5 + cell_x) & 1) != 0;
 }
 
-/* The picture at x, y. Discs are translucent, so that alpha has something to show. */
-static struct colour paint(const struct options *options, uint32_t x, uint32_t y)
+/* Discs are translucent, so that alpha has something to show. */
+static struct colour paint_shapes(const struct options *options, uint32_t x, uint32_t y)
 {
     static const struct {
         int x, y, radius; /* in thousandths of the height */
@@ -91,6 +99,151 @@ static struct colour paint(const struct options *options, uint32_t x, uint32_t y
         colour.channel[c] = value < 0 ? 0 : value > FULL ? FULL : value;
     }
     return colour;
+}
+
+static uint64_t hash_at(uint32_t x, uint32_t y, uint64_t seed)
+{
+    return generator_hash((uint64_t)y << 32 | x, seed);
+}
+
+/* Random values at the corners of cells of 2^bits pixels, joined smoothly: 0 to FULL. */
+static int32_t smooth_noise(uint32_t x, uint32_t y, unsigned bits, uint64_t seed)
+{
+    int64_t value[2][2], part[2] = {x & ((1U << bits) - 1), y & ((1U << bits) - 1)};
+    for (int axis = 0; axis < 2; axis++) {
+        int64_t t = part[axis] << 12 >> bits;
+        part[axis] = (t * t * (3 * 4096 - 2 * t)) >> 24;
+    }
+    for (uint32_t j = 0; j < 2; j++)
+        for (uint32_t i = 0; i < 2; i++)
+            value[j][i] = (int64_t)(hash_at((x >> bits) + i, (y >> bits) + j, seed + bits) >> 48);
+    int64_t upper = value[0][0] * 4096 + (value[0][1] - value[0][0]) * part[0];
+    int64_t lower = value[1][0] * 4096 + (value[1][1] - value[1][0]) * part[0];
+    return (int32_t)((upper * 4096 + (lower - upper) * part[1]) >> 24);
+}
+
+/* Octaves from cells of 2^coarse pixels to such of 2^fine, each of half the weight of the one before. */
+static int32_t octaves(uint32_t x, uint32_t y, unsigned coarse, unsigned fine, uint64_t seed)
+{
+    int32_t sum = 0;
+    for (unsigned bits = coarse; bits >= fine; bits--)
+        sum += smooth_noise(x, y, bits, seed) >> (coarse - bits + 1);
+    return sum;
+}
+
+static int32_t clamped(int32_t value)
+{
+    return value < 0 ? 0 : value > FULL ? FULL : value;
+}
+
+/* Light with ever finer detail, colours that change slowly, and objects that hide what is behind them. */
+static struct colour paint_photo(const struct options *options, uint32_t x, uint32_t y)
+{
+    struct colour colour = {.channel[3] = FULL};
+    uint64_t object = (uint64_t)octaves(x, y, 9, 4, options->seed + 100) / 13000;
+    int32_t light = octaves(x, y, 9, 1, options->seed + object);
+    for (unsigned c = 0; c < 3; c++) {
+        int32_t tint = octaves(x, y, 10, 8, options->seed + 200 + 10 * object + c) - FULL / 2;
+        colour.channel[c] = clamped(light + tint / 3 + (int32_t)object * 4000 - 6000);
+    }
+    return colour;
+}
+
+static struct colour paint_noisy(const struct options *options, uint32_t x, uint32_t y)
+{
+    struct colour colour = paint_photo(options, x, y);
+    for (unsigned c = 0; c < 3; c++) {
+        uint64_t h = hash_at(x, y, options->seed + c);
+        colour.channel[c] = clamped(colour.channel[c] + (int32_t)(h & 1023) + (int32_t)(h >> 10 & 1023) +
+                                    (int32_t)(h >> 20 & 1023) - 1536);
+    }
+    return colour;
+}
+
+/* Letters of an alphabet of 50, whose strokes have three strengths as where edges are smoothed; returns how
+   much ink there is. */
+static int32_t ink_of_text(uint32_t x, uint32_t y)
+{
+    uint32_t cell_x = x % 8, cell_y = y % 18;
+    uint64_t place = hash_at(x / 8, y / 18, 7);
+    if (cell_x >= 7 || cell_y >= 11 || place % 6 == 0 || x / 8 > 20 + hash_at(0, y / 18, 8) % 60)
+        return 0;
+    uint64_t strokes = generator_hash(place % 50, cell_y / 2);
+    return (int32_t)(strokes >> (2 * cell_x) & 3) * FULL / 3;
+}
+
+/* Windows with text and icons, before a background that changes from top to bottom. */
+static struct colour paint_screenshot(const struct options *options, uint32_t x, uint32_t y)
+{
+    static const struct colour inks[] = {
+        {{3000, 3000, 4000}}, {{3000, 3000, 4000}}, {{40000, 6000, 9000}}, {{5000, 16000, 50000}}};
+    uint32_t window_x = x % 960, window_y = y % 720;
+    uint64_t line = hash_at(x / 960, y / 18, options->seed);
+    int32_t shade = 8000 + (int32_t)(20000 * (uint64_t)y / options->height);
+    if (window_x < 20 || window_y < 20)
+        return (struct colour){{shade / 2, shade, shade + 9000, FULL}};
+    if (window_y < 48)
+        return (struct colour){
+            {57000 - (int32_t)window_y * 400, 57000 - (int32_t)window_y * 400, 60000, FULL}};
+    if (window_x < 84) {
+        bool icon = window_x >= 36 && window_x < 68 && window_y % 64 >= 16 && window_y % 64 < 48;
+        int32_t fade = (int32_t)(window_x + window_y % 64) * 400;
+        uint64_t tint = hash_at(x / 960, y / 64, options->seed + 1);
+        return icon ? (struct colour){{(int32_t)(tint & 0x7fff) + fade, (int32_t)(tint >> 16 & 0x7fff) + fade,
+                                       50000, FULL}}
+                    : (struct colour){{48000, 50000, 53000, FULL}};
+    }
+    struct colour paper = {{FULL, FULL, FULL, FULL}}, ink = inks[line >> 20 & 3];
+    int32_t strength = line % 5 == 0 ? 0 : ink_of_text(x, y);
+    for (int c = 0; c < 3; c++)
+        paper.channel[c] -= (int32_t)((int64_t)(FULL - ink.channel[c]) * strength / FULL);
+    return paper;
+}
+
+static uint32_t band(uint32_t x, uint32_t y, uint64_t seed)
+{
+    return (uint32_t)octaves(x, y, 8, 3, seed) / 5000;
+}
+
+/* Bands of height in few colours, with lines between them. */
+static struct colour paint_map(const struct options *options, uint32_t x, uint32_t y)
+{
+    uint32_t here = band(x, y, options->seed);
+    uint64_t tint = generator_hash(here, options->seed + 3);
+    if (here != band(x + 2, y, options->seed) || here != band(x, y + 2, options->seed))
+        return (struct colour){{9000, 7000, 5000, FULL}};
+    if (here % 4 == 3 && (x + y) % 12 == 0)
+        return (struct colour){{20000, 40000, 20000, FULL}};
+    return (struct colour){
+        {30000 + (int32_t)(tint & 0x7fff), 30000 + (int32_t)(tint >> 16 & 0x7fff), 30000, FULL}};
+}
+
+/* Plain and shaded shapes, whose alpha falls to nothing over some pixels. */
+static struct colour paint_soft(const struct options *options, uint32_t x, uint32_t y)
+{
+    uint64_t tile = hash_at(x / 256, y / 256, options->seed);
+    int64_t dx = (int64_t)(x % 256) - 128, dy = (int64_t)(y % 256) - 128, radius = 60 + (int64_t)(tile % 60);
+    int64_t within =
+        (radius * radius - dx * dx - dy * dy) * FULL / (radius * (int64_t)(4 + (tile >> 8) % 40));
+    int32_t shade = (tile >> 60) % 2 == 0 ? 0 : (int32_t)(dy + 128) * 120;
+    if (within <= 0)
+        return (struct colour){{0, 0, 0, 0}};
+    return (struct colour){{(int32_t)(tile >> 16 & 0x7fff) + shade, (int32_t)(tile >> 32 & 0x7fff) + shade,
+                            20000 + shade, clamped((int32_t)(within < FULL ? within : FULL))}};
+}
+
+static const struct content contents[] = {
+    {"shapes", paint_shapes},         {"photo", paint_photo}, {"noisy", paint_noisy},
+    {"screenshot", paint_screenshot}, {"map", paint_map},     {"soft", paint_soft},
+};
+
+static const struct content *content_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+        if (strcmp(contents[i].name, name) == 0)
+            return &contents[i];
+    fail("no such content");
+    return NULL;
 }
 
 /* Store a pixel as PNG wants it; return its bytes. */
@@ -128,7 +281,7 @@ static void write_picture(FILE *stream, const struct options *options, unsigned 
         for (uint32_t y = 0; y < options->height; y++) {
             size_t used = 0;
             for (uint32_t x = 0; x < options->width; x++)
-                used += store(row + used, options, paint(options, x, y));
+                used += store(row + used, options, options->content->paint(options, x, y));
             png_write_row(png, row);
         }
     }
@@ -151,12 +304,16 @@ static void parse_extents(struct options *options, const char *text)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"gray", no_argument, NULL, 1},         {"rgb", no_argument, NULL, 3},
-        {"rgba", no_argument, NULL, 4},         {"depth", required_argument, NULL, 'D'},
-        {"interlaced", no_argument, NULL, 'I'}, {"seed", required_argument, NULL, 'S'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
-    struct options options = {640, 480, 3, 8, false, 1, NULL};
+    static const struct option names[] = {{"gray", no_argument, NULL, 1},
+                                          {"rgb", no_argument, NULL, 3},
+                                          {"rgba", no_argument, NULL, 4},
+                                          {"depth", required_argument, NULL, 'D'},
+                                          {"interlaced", no_argument, NULL, 'I'},
+                                          {"seed", required_argument, NULL, 'S'},
+                                          {"content", required_argument, NULL, 'C'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options options = {640, 480, 3, 8, false, 1, contents, NULL};
     int name;
 
     while ((name = getopt_long(argc, argv, "d:o:", names, NULL)) != -1) {
@@ -173,6 +330,9 @@ static struct options parse(int argc, char **argv)
             options.depth = atoi(optarg);
             if (options.depth != 8 && options.depth != 16)
                 fail("the depth is 8 or 16");
+            break;
+        case 'C':
+            options.content = content_named(optarg);
             break;
         case 'I':
             options.interlaced = true;

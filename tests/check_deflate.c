@@ -10,6 +10,13 @@
 
 enum { TEXT_BYTES = 128 << 10, BESIDE_BYTES = 64, LEVELS = MOST_LEVEL + 1, DEFLATERS = 60 };
 
+/* What a strip is deflated by: a level, or, after all of those, a way. */
+static const struct deflate_way ways[] = {
+    {DEFLATE_RUNS, true, 1},    {DEFLATE_MATCHES, true, 1},  {DEFLATE_MATCHES, true, 2},
+    {DEFLATE_MATCHES, true, 3}, {DEFLATE_MATCHES, false, 4}, {DEFLATE_RUNS, false, 9},
+};
+enum { RECIPES = LEVELS + sizeof ways / sizeof *ways };
+
 /* ---- what is deflated ---- */
 
 enum pattern { NOISE, ECHOES, WORDS, FLAT, PATTERNS };
@@ -73,20 +80,23 @@ struct deflated {
     size_t size;
 };
 
-static struct deflater *deflater_make(int level)
+static struct deflater *deflater_make(int recipe)
 {
     struct fault fault;
     struct deflater *deflater;
-    ck_assert(deflater_create(&deflater, level, TEXT_BYTES, &fault));
+    ck_assert(deflater_create(&deflater, recipe < LEVELS ? recipe : MOST_LEVEL, TEXT_BYTES, &fault));
     return deflater;
 }
 
-static struct deflated deflate_strip(struct deflater *deflater, const struct deflate_strip *strip)
+static struct deflated deflate_strip(struct deflater *deflater, int recipe, const struct deflate_strip *strip)
 {
     struct deflated deflated = {.bytes = malloc(deflate_bound(strip->size))};
     ck_assert_ptr_nonnull(deflated.bytes);
-    deflated.size = deflater_run(deflater, strip, deflated.bytes);
+    deflated.size = recipe < LEVELS ? deflater_run(deflater, strip, deflated.bytes)
+                                    : deflater_code(deflater, &ways[recipe - LEVELS], strip, deflated.bytes);
     ck_assert_uint_le(deflated.size, deflate_bound(strip->size));
+    if (recipe >= LEVELS)
+        ck_assert_uint_eq(deflater_measure(deflater, &ways[recipe - LEVELS], strip), deflated.size);
     return deflated;
 }
 
@@ -113,23 +123,23 @@ static void check_inflates(const struct deflated *deflated, const struct deflate
     free(text);
 }
 
-static void check_strip(struct deflater *deflater, const struct deflate_strip *strip)
+static void check_strip(struct deflater *deflater, int recipe, const struct deflate_strip *strip)
 {
-    struct deflated deflated = deflate_strip(deflater, strip);
+    struct deflated deflated = deflate_strip(deflater, recipe, strip);
     check_inflates(&deflated, strip);
     free(deflated.bytes);
 }
 
-static void check_strips(int level, enum pattern pattern)
+static void check_strips(int recipe, enum pattern pattern)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 15, 16, 17, 18, 40, 288, 300, 4000, 70000};
     static const size_t befores[] = {0, 1, 2, 3, 4, 5, 300, 32767, 32768, 40000};
     unsigned char *text = text_make(pattern);
-    struct deflater *deflater = deflater_make(level);
+    struct deflater *deflater = deflater_make(recipe);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (size_t j = 0; j < 2 * sizeof befores / sizeof befores[0]; j++) {
             struct deflate_strip strip = {text + befores[j / 2], sizes[i], befores[j / 2], j % 2 != 0};
-            check_strip(deflater, &strip);
+            check_strip(deflater, recipe, &strip);
         }
     deflater_free(deflater);
     free(text);
@@ -155,27 +165,27 @@ static void choose_litter(int byte)
 }
 
 /* A strip that is coded in between leaves behind what the next one must not see. */
-static void leave_traces(struct deflater *deflater, const unsigned char *text, size_t size)
+static void leave_traces(struct deflater *deflater, int recipe, const unsigned char *text, size_t size)
 {
     struct deflate_strip other = {text, size, 0, false};
-    struct deflated deflated = deflate_strip(deflater, &other);
+    struct deflated deflated = deflate_strip(deflater, recipe, &other);
     free(deflated.bytes);
 }
 
 /* By deflaters that all stand at the same time, so at as many addresses. */
-static void check_any_deflater(int level, unsigned char *text, const struct deflate_strip *strip)
+static void check_any_deflater(int recipe, unsigned char *text, const struct deflate_strip *strip)
 {
-    struct deflater *deflaters[DEFLATERS], *first = deflater_make(level);
-    struct deflated deflated = deflate_strip(first, strip);
+    struct deflater *deflaters[DEFLATERS], *first = deflater_make(recipe);
+    struct deflated deflated = deflate_strip(first, recipe, strip);
     for (int i = 0; i < DEFLATERS; i++) {
         choose_litter(i);
         memset(text + TEXT_BYTES, i, BESIDE_BYTES);
-        deflaters[i] = deflater_make(level);
+        deflaters[i] = deflater_make(recipe);
         if (i % 3 == 1)
-            leave_traces(deflaters[i], strip->bytes + strip->size / 3, strip->size / 2);
-        struct deflated again = deflate_strip(deflaters[i], strip);
+            leave_traces(deflaters[i], recipe, strip->bytes + strip->size / 3, strip->size / 2);
+        struct deflated again = deflate_strip(deflaters[i], recipe, strip);
         ck_assert_msg(again.size == deflated.size && memcmp(again.bytes, deflated.bytes, again.size) == 0,
-                      "level %d, %zu bytes after %zu: deflater %d gives other bytes", level, strip->size,
+                      "recipe %d, %zu bytes after %zu: deflater %d gives other bytes", recipe, strip->size,
                       strip->before, i);
         free(again.bytes);
     }
@@ -188,12 +198,12 @@ static void check_any_deflater(int level, unsigned char *text, const struct defl
 
 START_TEST(where_a_deflater_stands_does_not_show)
 {
-    int level = _i / PATTERNS;
+    int recipe = _i / PATTERNS;
     unsigned char *text = text_make((enum pattern)(_i % PATTERNS));
     size_t quarter = TEXT_BYTES / 4;
     for (size_t before = 0; before <= quarter; before += quarter) {
         struct deflate_strip strip = {text + quarter, quarter, before, before > 0};
-        check_any_deflater(level, text, &strip);
+        check_any_deflater(recipe, text, &strip);
     }
     free(text);
 }
@@ -204,8 +214,8 @@ static Suite *deflate_suite(void)
     Suite *suite = suite_create("deflate");
     TCase *strips_case = tcase_create("strips");
     tcase_set_timeout(strips_case, 300);
-    tcase_add_loop_test(strips_case, any_strip_comes_back, 0, LEVELS);
-    tcase_add_loop_test(strips_case, where_a_deflater_stands_does_not_show, 0, LEVELS * PATTERNS);
+    tcase_add_loop_test(strips_case, any_strip_comes_back, 0, RECIPES);
+    tcase_add_loop_test(strips_case, where_a_deflater_stands_does_not_show, 0, RECIPES * PATTERNS);
     suite_add_tcase(suite, strips_case);
     return suite;
 }

@@ -159,6 +159,33 @@ for level in 1 2 5 6 7 9; do
     result $? 'in a smaller file'
 done
 
+# By strips of which some are coded with a filter and some without, by runs and by matches.
+for content in photo noisy screenshot map soft; do
+    make_picture -d 600,500 --rgba --content "$content" -o content.png
+    imgheat --level 0 -f identity content.png -o first.png
+    for level in 1 3 6 9; do
+        imgheat --level $level -j 1 -f identity content.png -o "level_$level.png"
+        imgheat --level 0 -f identity "level_$level.png" -o decoded.png
+        same "level $level has the samples of a picture like a $content" first.png decoded.png
+        imgheat --level $level -j 5 -f identity content.png -o coded.png
+        same 'and with five threads the same file' "level_$level.png" coded.png
+    done
+done
+
+# Every level is for something: where matches are found, each finds more of them.
+for content in screenshot map; do
+    make_picture -d 700,600 --content "$content" -o content.png
+    before=$(wc -c < content.png)
+    before=$((before * 100))
+    for level in 1 2 4 5 6 8 9; do
+        imgheat --level $level -f identity content.png -o coded.png
+        bytes=$(wc -c < coded.png)
+        [ "$bytes" -lt "$before" ]
+        result $? "level $level makes a $content smaller than the level before it: $bytes bytes, $before"
+        before=$bytes
+    done
+done
+
 # ---------------------------------------------------------------- tRNS
 
 if has gzip; then

@@ -7,6 +7,7 @@
 
 #include "checksum.h"
 #include "mem.h"
+#include "vectors.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -22,15 +23,11 @@ enum {
     ENGINE_BYTES_MOST = 1 << 30 /* both engines count in 32 bits */
 };
 
-/* Runs are matches with the bytes just before. */
-enum coding { RUNS, MATCHES };
-
 struct deflater {
     int level;
     z_stream zlib;
     bool zlib_started;
-    unsigned char *other; /* the outcome of the other coding, for as many bytes as other_size */
-    size_t other_size;
+    unsigned char *other; /* what a strip becomes that is only tried */
 #ifdef HAVE_ISAL
     struct isal_zstream igzip;
     unsigned char *igzip_tables;
@@ -75,7 +72,7 @@ static unsigned char *store_block(unsigned char *to, const unsigned char *bytes,
     return to + STORED_HEAD + size;
 }
 
-static size_t store(const struct deflate_strip *strip, unsigned char *deflated)
+size_t deflater_store(const struct deflate_strip *strip, unsigned char *deflated)
 {
     const unsigned char *from = strip->bytes;
     unsigned char *to = deflated;
@@ -93,14 +90,14 @@ static size_t dictionary_size(const struct deflate_strip *strip, size_t window)
     return strip->before < window ? strip->before : window;
 }
 
-static size_t code_with_zlib(struct deflater *deflater, int level, enum coding coding,
+static size_t code_with_zlib(struct deflater *deflater, int level, enum deflate_coding coding,
                              const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     z_stream *zlib = &deflater->zlib;
     size_t known = dictionary_size(strip, DEFLATE_WINDOW);
     deflateReset(zlib);
-    deflateParams(zlib, level, coding == RUNS ? Z_RLE : Z_DEFAULT_STRATEGY);
-    if (coding == MATCHES && known > 0)
+    deflateParams(zlib, level, coding == DEFLATE_RUNS ? Z_RLE : Z_DEFAULT_STRATEGY);
+    if (coding == DEFLATE_MATCHES && known > 0)
         deflateSetDictionary(zlib, strip->bytes - known, (uInt)known);
     zlib->next_in = (z_const Bytef *)strip->bytes;
     zlib->avail_in = (uInt)strip->size;
@@ -125,13 +122,13 @@ static bool start_zlib(struct deflater *deflater, struct fault *fault)
 #ifdef HAVE_ISAL
 enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
 
-static size_t igzip_window(enum coding coding)
+static size_t igzip_window(enum deflate_coding coding)
 {
-    return coding == RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
+    return coding == DEFLATE_RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
 }
 
 /* Code a strip that has at least one byte before it. */
-static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum coding coding,
+static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum deflate_coding coding,
                                    const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     struct isal_zstream *igzip = &deflater->igzip;
@@ -140,7 +137,7 @@ static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum co
     igzip->level = (uint32_t)level;
     igzip->level_buf = deflater->igzip_tables;
     igzip->level_buf_size = IGZIP_TABLES_BYTES;
-    igzip->hist_bits = coding == RUNS ? IGZIP_RUNS_WINDOW_BITS : 0;
+    igzip->hist_bits = coding == DEFLATE_RUNS ? IGZIP_RUNS_WINDOW_BITS : 0;
     igzip->flush = strip->last ? NO_FLUSH : SYNC_FLUSH;
     igzip->end_of_stream = strip->last;
     isal_deflate_set_dict(igzip, (uint8_t *)strip->bytes - known, (uint32_t)known);
@@ -149,12 +146,13 @@ static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum co
     igzip->next_out = deflated;
     igzip->avail_out = (uint32_t)room;
     bool complete = isal_deflate(igzip) == COMP_OK && igzip->avail_in == 0 && igzip->avail_out > 0;
+    vectors_clear();
     return complete ? room - igzip->avail_out : 0;
 }
 
 /* Where nothing stands before the first byte, igzip's hash of the third one is that of the address of its
    stream (HACKING.md). So the first byte goes ahead, stored, and stands before the rest. */
-static size_t code_with_igzip(struct deflater *deflater, int level, enum coding coding,
+static size_t code_with_igzip(struct deflater *deflater, int level, enum deflate_coding coding,
                               const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     size_t ahead = strip->before == 0 ? 1 : 0, stored = ahead == 0 ? 0 : STORED_HEAD + ahead;
@@ -169,26 +167,34 @@ static size_t code_with_igzip(struct deflater *deflater, int level, enum coding 
 }
 #endif
 
-/* ---- what a level asks of them ---- */
-
-struct engine {
-    size_t (*code)(struct deflater *deflater, int level, enum coding coding,
-                   const struct deflate_strip *strip, unsigned char *deflated, size_t room);
-    int level;
-};
-
-#define ZLIB(level)                                                                                          \
-    {                                                                                                        \
-        code_with_zlib, level                                                                                \
-    }
+static size_t code(struct deflater *deflater, const struct deflate_way *way,
+                   const struct deflate_strip *strip, unsigned char *deflated, size_t room)
+{
 #ifdef HAVE_ISAL
-#define QUICK(level)                                                                                         \
-    {                                                                                                        \
-        code_with_igzip, level                                                                               \
-    }
-#else
-#define QUICK(level) ZLIB(level)
+    if (way->quick)
+        return code_with_igzip(deflater, way->level, way->coding, strip, deflated, room);
 #endif
+    return code_with_zlib(deflater, way->level, way->coding, strip, deflated, room);
+}
+
+size_t deflater_code(struct deflater *deflater, const struct deflate_way *way,
+                     const struct deflate_strip *strip, unsigned char *deflated)
+{
+    size_t used = strip->size > ENGINE_BYTES_MOST
+                      ? 0
+                      : code(deflater, way, strip, deflated, deflate_bound(strip->size));
+    return used > 0 ? used : deflater_store(strip, deflated);
+}
+
+size_t deflater_measure(struct deflater *deflater, const struct deflate_way *way,
+                        const struct deflate_strip *strip)
+{
+    size_t most = deflate_bound(strip->size);
+    size_t used = deflater->other == NULL ? 0 : code(deflater, way, strip, deflater->other, most);
+    return used > 0 ? used : most;
+}
+
+/* ---- what a level asks of them ---- */
 
 /* Filtered rows of a photograph are mostly noise, in which matches cost more than they save: coding runs
    alone is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in
@@ -197,19 +203,20 @@ enum tactic { STORE, CODE_RUNS, TRY_SAMPLE, TRY_BOTH };
 
 static const struct effort {
     enum tactic tactic;
-    struct engine codings[2];
+    struct deflate_way runs, matches;
 } efforts[] = {
-    {STORE, {ZLIB(0), ZLIB(0)}},        {CODE_RUNS, {QUICK(1), QUICK(1)}},
-    {TRY_SAMPLE, {QUICK(1), QUICK(1)}}, {TRY_SAMPLE, {QUICK(1), QUICK(2)}},
-    {TRY_SAMPLE, {QUICK(1), QUICK(3)}}, {TRY_SAMPLE, {QUICK(1), ZLIB(5)}},
-    {TRY_SAMPLE, {QUICK(1), ZLIB(6)}},  {TRY_BOTH, {ZLIB(7), ZLIB(7)}},
-    {TRY_BOTH, {ZLIB(8), ZLIB(8)}},     {TRY_BOTH, {ZLIB(9), ZLIB(9)}},
+    {.tactic = STORE},
+    {.tactic = CODE_RUNS, .runs = {DEFLATE_RUNS, true, 1}},
+    {TRY_SAMPLE, {DEFLATE_RUNS, true, 1}, {DEFLATE_MATCHES, true, 1}},
+    {TRY_SAMPLE, {DEFLATE_RUNS, true, 1}, {DEFLATE_MATCHES, true, 2}},
+    {TRY_SAMPLE, {DEFLATE_RUNS, true, 1}, {DEFLATE_MATCHES, true, 3}},
+    {TRY_SAMPLE, {DEFLATE_RUNS, true, 1}, {DEFLATE_MATCHES, false, 5}},
+    {TRY_SAMPLE, {DEFLATE_RUNS, true, 1}, {DEFLATE_MATCHES, false, 6}},
+    {TRY_BOTH, {DEFLATE_RUNS, false, 7}, {DEFLATE_MATCHES, false, 7}},
+    {TRY_BOTH, {DEFLATE_RUNS, false, 8}, {DEFLATE_MATCHES, false, 8}},
+    {TRY_BOTH, {DEFLATE_RUNS, false, 9}, {DEFLATE_MATCHES, false, 9}},
 };
 _Static_assert(sizeof efforts / sizeof *efforts == MOST_LEVEL + 1, "an effort for every level");
-
-static const struct engine sampler = QUICK(1);
-
-enum { SAMPLE_BYTES = 32 << 10 };
 
 /* Matches take so much longer that they have to save one part in WORTHWHILE. */
 #define WORTHWHILE 32
@@ -217,28 +224,19 @@ enum { SAMPLE_BYTES = 32 << 10 };
 /* Whether a sample from the middle of the strip becomes much smaller by matches than by runs. */
 static bool sample_wants_matches(struct deflater *deflater, const struct deflate_strip *strip)
 {
-    size_t size = strip->size < SAMPLE_BYTES ? strip->size : SAMPLE_BYTES, skipped = (strip->size - size) / 2;
+    static const struct deflate_way runs = {DEFLATE_RUNS, true, 1}, matches = {DEFLATE_MATCHES, true, 1};
+    size_t size = strip->size < DEFLATE_SAMPLE ? strip->size : DEFLATE_SAMPLE;
+    size_t skipped = (strip->size - size) / 2;
     struct deflate_strip sample = {strip->bytes + skipped, size, strip->before + skipped, true};
-    size_t room = deflater->other_size;
-    size_t by_runs = sampler.code(deflater, sampler.level, RUNS, &sample, deflater->other, room);
-    size_t by_matches = sampler.code(deflater, sampler.level, MATCHES, &sample, deflater->other, room);
-    return by_matches > 0 && by_matches < by_runs - by_runs / WORTHWHILE;
+    size_t by_runs = deflater_measure(deflater, &runs, &sample);
+    return deflater_measure(deflater, &matches, &sample) < by_runs - by_runs / WORTHWHILE;
 }
 
-/* Code a strip as its level says; what does not shrink is stored. */
-static size_t run(struct deflater *deflater, enum coding coding, const struct deflate_strip *strip,
-                  unsigned char *deflated)
+static size_t run_both(struct deflater *deflater, const struct effort *effort,
+                       const struct deflate_strip *strip, unsigned char *deflated)
 {
-    const struct engine *engine = &efforts[deflater->level].codings[coding];
-    size_t room = deflate_bound(strip->size);
-    size_t used = engine->code(deflater, engine->level, coding, strip, deflated, room);
-    return used > 0 ? used : store(strip, deflated);
-}
-
-static size_t run_both(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated)
-{
-    size_t by_matches = run(deflater, MATCHES, strip, deflated);
-    size_t by_runs = run(deflater, RUNS, strip, deflater->other);
+    size_t by_matches = deflater_code(deflater, &effort->matches, strip, deflated);
+    size_t by_runs = deflater_code(deflater, &effort->runs, strip, deflater->other);
     if (by_matches <= by_runs)
         return by_matches;
     memcpy(deflated, deflater->other, by_runs);
@@ -247,13 +245,13 @@ static size_t run_both(struct deflater *deflater, const struct deflate_strip *st
 
 size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated)
 {
-    enum tactic tactic = efforts[deflater->level].tactic;
-    if (tactic == STORE || strip->size > ENGINE_BYTES_MOST)
-        return store(strip, deflated);
-    if (tactic == TRY_BOTH)
-        return run_both(deflater, strip, deflated);
-    bool matches = tactic == TRY_SAMPLE && sample_wants_matches(deflater, strip);
-    return run(deflater, matches ? MATCHES : RUNS, strip, deflated);
+    const struct effort *effort = &efforts[deflater->level];
+    if (effort->tactic == STORE || strip->size > ENGINE_BYTES_MOST)
+        return deflater_store(strip, deflated);
+    if (effort->tactic == TRY_BOTH)
+        return run_both(deflater, effort, strip, deflated);
+    bool matches = effort->tactic == TRY_SAMPLE && sample_wants_matches(deflater, strip);
+    return deflater_code(deflater, matches ? &effort->matches : &effort->runs, strip, deflated);
 }
 
 /* Get what the level needs: the engines' tables, and room for the outcome that is not taken. */
@@ -262,8 +260,8 @@ static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *f
     enum tactic tactic = efforts[deflater->level].tactic;
     if (tactic == STORE || strip_bytes > ENGINE_BYTES_MOST)
         return true;
-    deflater->other_size = deflate_bound(tactic == TRY_BOTH ? strip_bytes : SAMPLE_BYTES);
-    deflater->other = mem_alloc(deflater->other_size, 1, "compressing", fault);
+    size_t room = deflate_bound(tactic == TRY_BOTH ? strip_bytes : DEFLATE_SAMPLE);
+    deflater->other = mem_alloc(room, 1, "compressing", fault);
     if (deflater->other == NULL)
         return false;
 #ifdef HAVE_ISAL

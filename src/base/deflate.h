@@ -31,6 +31,16 @@ void deflate_header(int level, unsigned char header[DEFLATE_HEADER]);
 uint32_t deflate_checksum(const struct deflate_strip *strip);
 uint32_t deflate_join(uint32_t first, uint32_t second, size_t second_size);
 
+/* Runs are matches with the bytes just before. */
+enum deflate_coding { DEFLATE_RUNS, DEFLATE_MATCHES };
+
+/* One way to code a strip: quick is ISA-L's igzip, at a level of 1 to 3, or zlib where ISA-L is missing. */
+struct deflate_way {
+    enum deflate_coding coding;
+    bool quick;
+    int level;
+};
+
 /* Make a deflater for one thread and strips of at most `strip_bytes`; level is 0 to 9. */
 bool deflater_create(struct deflater **deflater, int level, size_t strip_bytes, struct fault *fault);
 void deflater_free(struct deflater *deflater);
@@ -41,5 +51,15 @@ size_t deflate_bound(size_t size);
 /* Deflate into room of deflate_bound bytes; return how many were used, which depends on the strip and level
  * alone. */
 size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated);
+
+/* The same by one way, at level 1 or more; what does not shrink is stored. */
+size_t deflater_code(struct deflater *deflater, const struct deflate_way *way,
+                     const struct deflate_strip *strip, unsigned char *deflated);
+size_t deflater_store(const struct deflate_strip *strip, unsigned char *deflated);
+
+/* How many bytes that would use, of a strip that at levels below 7 has at most DEFLATE_SAMPLE bytes. */
+#define DEFLATE_SAMPLE ((size_t)32 << 10)
+size_t deflater_measure(struct deflater *deflater, const struct deflate_way *way,
+                        const struct deflate_strip *strip);
 
 #endif

@@ -2,6 +2,7 @@
 #include "inflate.h"
 
 #include "mem.h"
+#include "vectors.h"
 
 #include <stdint.h>
 #ifdef HAVE_ISAL
@@ -135,6 +136,7 @@ static void run(struct inflater *inflater, struct inflate_portion *portion)
     stream->next_out = portion->to;
     stream->avail_out = room;
     outcome = isal_inflate(stream);
+    vectors_clear();
     portion->used = size - stream->avail_in;
     portion->made = room - stream->avail_out;
     if (outcome < 0 || outcome == ISAL_NEED_DICT)

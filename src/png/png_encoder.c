@@ -1,10 +1,10 @@
 /* Encoding of a PNG. libpng writes the frame of the file: signature, header, chunks of metadata, end mark.
-   The image is cut into strips of some 256 KiB of rows; where they end depends on the picture alone, so the
+   The image is cut into strips of some 512 KiB of rows; where they end depends on the picture alone, so the
    file is the same for any number of threads. The caller copies rows into a strip. Once that is full, a
    thread filters and deflates it, or the caller does when it would have to wait (base/work_queue.h). When
    all strips are under way, or all rows are in, the caller takes the oldest, joins its checksum to those
-   before, and writes it as an IDAT chunk. A strip is deflated by itself, but it begins with copies of the
-   last rows before it, at whose matches deflate may point. */
+   before, and writes it as an IDAT chunk. A strip is deflated by itself: what the one before
+   it became may not be known yet. Its filters alone see the row above it. */
 #include "png_encoder.h"
 
 #include "base/checksum.h"
@@ -14,8 +14,9 @@
 #include "base/size.h"
 #include "model/limits.h"
 #include "model/sample.h"
-#include "png_filter.h"
 #include "png_error.h"
+#include "png_filter.h"
+#include "png_strip.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -34,34 +35,23 @@ enum { CHECKSUM_BYTES = 4 };
 /* An IDAT chunk holds a strip, but not what a single row of gigabytes makes. */
 #define IDAT_BYTES_MOST ((size_t)1 << 30)
 
-/* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several.
- */
-#define STRIP_BYTES ((size_t)256 << 10)
+/* Large enough that joins cost some hundredths at most, small enough that a picture of a megapixel has
+ * several. */
+#define STRIP_BYTES ((size_t)512 << 10)
 
 /* Strips under way for each thread: one in its hands, one that waits. */
 enum { STRIPS_A_THREAD = 2 };
 
-/* A strip may see the end of the one before it, unless that costs more than it can be worth. Rows of context
-   are filtered twice, so they are at most an eighth of a strip. */
-enum { CONTEXT_SHARE = 8 };
-
-/* A strip on its way. The rows before it are its context, and above that is one row more. */
+/* A strip on its way, with the row above it. */
 struct strip {
     unsigned char *rows;
     unsigned char *deflated;
-    size_t context, count; /* rows */
+    size_t count; /* rows, without the one above */
     bool last;
 
     /* Once it is deflated. */
     size_t size;
-    size_t plain_size;
     uint32_t checksum; /* Adler-32 of what was deflated */
-};
-
-/* Tables and room of one thread, which it uses for every strip that it takes. */
-struct worker {
-    struct deflater *deflater;
-    unsigned char *filtered;
 };
 
 struct png_encoder {
@@ -74,11 +64,11 @@ struct png_encoder {
     bool swapped; /* 16-bit samples come with the low byte first */
     int level;
 
-    size_t stride, strip_rows, context_rows;
+    size_t stride, strip_rows;
     struct strip *strips;
     size_t strip_count;
-    struct worker *workers; /* the first is the calling thread */
-    size_t worker_count;
+    struct png_strip_coder **coders; /* the first is the calling thread's */
+    size_t coder_count;
     struct ordered_work *ordered;
 
     size_t rows_in;
@@ -182,7 +172,7 @@ static bool begin(struct png_encoder *encoder, const struct png_encoder_picture 
     return true;
 }
 
-/* The row of a strip with this number, counted from the one above its context. */
+/* The row of a strip with this number, counted from the one above it. */
 static unsigned char *strip_row(const struct png_encoder *encoder, const struct strip *strip, size_t row)
 {
     return strip->rows + row * encoder->stride + PNG_FILTER_REACH;
@@ -193,45 +183,27 @@ static unsigned char *strip_row(const struct png_encoder *encoder, const struct 
 static void filter_and_deflate(void *context, size_t place, unsigned number)
 {
     const struct png_encoder *encoder = context;
-    struct worker *worker = &encoder->workers[number];
     struct strip *strip = &encoder->strips[place];
     const struct png_filter_rows rows = {
         .first = strip_row(encoder, strip, 1),
         .stride = encoder->stride,
         .bytes = encoder->row_bytes,
-        .count = strip->context + strip->count,
+        .count = strip->count,
         .pixel = encoder->pixel_bytes,
     };
-    /* A filtered row has one byte more, its type. Deflate may look back at the filtered context, but codes
-       what follows it. */
-    size_t before = strip->context * (encoder->row_bytes + 1);
-    const struct deflate_strip plain = {
-        .bytes = worker->filtered + before,
-        .size = strip->count * (encoder->row_bytes + 1),
-        .before = before,
-        .last = strip->last,
-    };
-    png_filter_apply(&rows, encoder->level > 0 ? PNG_FILTER_LEAST_SUM : PNG_FILTER_NONE_ROW,
-                     worker->filtered);
-    /* The level 0 stores bytes as they are, and then no filter makes them smaller. */
-    strip->size = deflater_run(worker->deflater, &plain, strip->deflated);
-    strip->plain_size = plain.size;
-    strip->checksum = deflate_checksum(&plain);
+    strip->size =
+        png_strip_code(encoder->coders[number], &rows, strip->last, strip->deflated, &strip->checksum);
 }
 
 /* ---- rows in ---- */
 
-/* The rows above a new strip: the last ones of the strip before, or black beyond the picture's edge. */
+/* The row above a new strip: the last of the strip before, or black beyond the picture's edge. */
 static void begin_strip(const struct png_encoder *encoder, struct strip *strip, const struct strip *before)
 {
-    if (encoder->rows_in == 0) {
-        strip->context = 0;
+    if (encoder->rows_in == 0)
         memset(strip_row(encoder, strip, 0), 0, encoder->row_bytes);
-        return;
-    }
-    strip->context = encoder->context_rows;
-    memcpy(strip->rows, before->rows + (before->context + before->count - strip->context) * encoder->stride,
-           (strip->context + 1) * encoder->stride);
+    else
+        memcpy(strip_row(encoder, strip, 0), strip_row(encoder, before, before->count), encoder->row_bytes);
 }
 
 static void end_strip(struct png_encoder *encoder)
@@ -255,7 +227,7 @@ static void put_row(struct png_encoder *encoder, const unsigned char *row)
         begin_strip(encoder, &encoder->strips[encoder->filled], strip);
         strip = &encoder->strips[encoder->filled];
     }
-    to = strip_row(encoder, strip, strip->context + 1 + encoder->row);
+    to = strip_row(encoder, strip, 1 + encoder->row);
     memcpy(to, row, encoder->row_bytes);
     if (encoder->swapped)
         sample_swap(SAMPLE_U16, to, encoder->row_bytes / sizeof(uint16_t));
@@ -304,9 +276,9 @@ static void write_strip(struct png_encoder *encoder)
     const unsigned char *bytes = strip->deflated;
     size_t left = strip->size;
     /* Strips come in their order here, so that their checksums can be joined to that of all bytes so far. */
-    encoder->checksum = encoder->image_begun
-                            ? deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
-                            : strip->checksum;
+    encoder->checksum = encoder->image_begun ? deflate_join(encoder->checksum, strip->checksum,
+                                                            strip->count * (encoder->row_bytes + 1))
+                                             : strip->checksum;
     for (; left > IDAT_BYTES_MOST; left -= IDAT_BYTES_MOST, bytes += IDAT_BYTES_MOST)
         write_idat(encoder, bytes, IDAT_BYTES_MOST, false);
     write_idat(encoder, bytes, left, strip->last);
@@ -343,23 +315,20 @@ bool png_encoder_end(struct png_encoder *encoder, struct fault *fault)
 
 /* ---- beginning and end ---- */
 
-/* How many rows a strip and its context have, and how many strips and threads are of use for them. A context
-   covers deflate's window, if that is not too much of a strip. */
+/* How many rows a strip has, and how many strips and threads are of use for them. */
 static void shape(struct png_encoder *encoder, size_t threads)
 {
     size_t filtered = encoder->row_bytes + 1;
     encoder->stride = encoder->row_bytes + PNG_FILTER_REACH;
     encoder->strip_rows = size_least(encoder->row_count, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
-    encoder->context_rows =
-        size_least(size_divided_up(DEFLATE_WINDOW, filtered), encoder->strip_rows / CONTEXT_SHARE);
     size_t count = size_divided_up(encoder->row_count, encoder->strip_rows);
-    encoder->worker_count = size_least(threads, count);
-    encoder->strip_count = size_least(encoder->worker_count * STRIPS_A_THREAD, count);
+    encoder->coder_count = size_least(threads, count);
+    encoder->strip_count = size_least(encoder->coder_count * STRIPS_A_THREAD, count);
 }
 
 static bool make_strip(const struct png_encoder *encoder, struct strip *strip, struct fault *fault)
 {
-    size_t rows = encoder->context_rows + 1 + encoder->strip_rows;
+    size_t rows = 1 + encoder->strip_rows;
     strip->rows = mem_alloc(rows, encoder->stride, "a strip of rows", fault);
     strip->deflated = mem_alloc(deflate_bound(encoder->strip_rows * (encoder->row_bytes + 1)), 1,
                                 "a deflated strip", fault);
@@ -370,28 +339,20 @@ static bool make_strip(const struct png_encoder *encoder, struct strip *strip, s
     return true;
 }
 
-static bool make_worker(struct png_encoder *encoder, struct worker *worker, struct fault *fault)
-{
-    size_t filtered = encoder->row_bytes + 1;
-    worker->filtered =
-        mem_alloc(encoder->context_rows + encoder->strip_rows, filtered, "filtered rows", fault);
-    return worker->filtered != NULL &&
-           deflater_create(&worker->deflater, encoder->level, encoder->strip_rows * filtered, fault);
-}
-
 static bool make_room(struct png_encoder *encoder, struct fault *fault)
 {
     encoder->strips = mem_zeroed(encoder->strip_count, sizeof *encoder->strips, "strips", fault);
-    encoder->workers = mem_zeroed(encoder->worker_count, sizeof *encoder->workers, "threads", fault);
-    if (encoder->strips == NULL || encoder->workers == NULL)
+    encoder->coders = mem_zeroed(encoder->coder_count, sizeof *encoder->coders, "threads", fault);
+    if (encoder->strips == NULL || encoder->coders == NULL)
         return false;
     for (size_t i = 0; i < encoder->strip_count; i++)
         if (!make_strip(encoder, &encoder->strips[i], fault))
             return false;
-    for (size_t i = 0; i < encoder->worker_count; i++)
-        if (!make_worker(encoder, &encoder->workers[i], fault))
+    for (size_t i = 0; i < encoder->coder_count; i++)
+        if (!png_strip_coder_create(&encoder->coders[i], encoder->level, encoder->row_bytes,
+                                    encoder->strip_rows, fault))
             return false;
-    return ordered_work_open(&encoder->ordered, encoder->strip_count, (unsigned)encoder->worker_count,
+    return ordered_work_open(&encoder->ordered, encoder->strip_count, (unsigned)encoder->coder_count,
                              filter_and_deflate, encoder, fault);
 }
 
@@ -428,12 +389,10 @@ void png_encoder_free(struct png_encoder *encoder)
         mem_free(encoder->strips[i].rows);
         mem_free(encoder->strips[i].deflated);
     }
-    for (size_t i = 0; encoder->workers != NULL && i < encoder->worker_count; i++) {
-        mem_free(encoder->workers[i].filtered);
-        deflater_free(encoder->workers[i].deflater);
-    }
+    for (size_t i = 0; encoder->coders != NULL && i < encoder->coder_count; i++)
+        png_strip_coder_free(encoder->coders[i]);
     mem_free(encoder->strips);
-    mem_free(encoder->workers);
+    mem_free(encoder->coders);
     png_destroy_write_struct(&encoder->png, &encoder->info);
     mem_free(encoder);
 }

@@ -10,6 +10,8 @@
 
 /* ---- applied ---- */
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* As the standard numbers them: none, sub (left), up (above), average, Paeth. */
 enum { TYPES = 5 };
 
@@ -22,25 +24,25 @@ struct neighbours {
 };
 
 /* Differences are bytes modulo 256: 255 is as near to zero as 1 is. */
-static inline uint8_t magnitude(uint8_t difference)
+INLINE uint8_t magnitude(uint8_t difference)
 {
     uint8_t negated = (uint8_t)-difference;
     return difference < negated ? difference : negated;
 }
 
-static inline uint8_t average(uint8_t left, uint8_t above)
+INLINE uint8_t average(uint8_t left, uint8_t above)
 {
     return (uint8_t)((left + above) >> 1);
 }
 
-static inline int16_t distance(int16_t difference)
+INLINE int16_t distance(int16_t difference)
 {
     int16_t negated = (int16_t)-difference;
     return difference > negated ? difference : negated;
 }
 
 /* The neighbour nearest to left + above − corner; in a tie left before above before corner. */
-static inline uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
+INLINE uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
 {
     int16_t to_left = (int16_t)(above - corner), to_above = (int16_t)(left - corner);
     int16_t far = distance((int16_t)(to_left + to_above));
@@ -50,7 +52,7 @@ static inline uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
     return far < best ? corner : of_two;
 }
 
-static inline uint8_t difference(int type, const struct neighbours *row, size_t i)
+INLINE uint8_t difference(int type, const struct neighbours *row, size_t i)
 {
     uint8_t here = row->here[i];
     switch (type) {
@@ -68,7 +70,7 @@ static inline uint8_t difference(int type, const struct neighbours *row, size_t 
 }
 
 /* One loop for all types: the row and its neighbours are loaded once. */
-static inline void add_sums(const struct neighbours *row, size_t begin, size_t count, uint64_t sums[TYPES])
+INLINE void add_sums(const struct neighbours *row, size_t begin, size_t count, uint64_t sums[TYPES])
 {
     uint16_t part[TYPES] = {0};
     for (size_t i = begin; i < begin + count; i++)
@@ -79,7 +81,7 @@ static inline void add_sums(const struct neighbours *row, size_t begin, size_t c
 }
 
 /* The type whose differences from zero have the least sum, by which libpng chooses, too. */
-static int least_sum(const struct neighbours *row, size_t bytes)
+INLINE int least_sum(const struct neighbours *row, size_t bytes)
 {
     uint64_t sums[TYPES] = {0};
     size_t done = 0;
@@ -100,7 +102,7 @@ static int least_sum(const struct neighbours *row, size_t bytes)
             filtered[i] = difference(type, row, i);                                                          \
         break
 
-static void filter_row(int type, const struct neighbours *row, size_t bytes, uint8_t *restrict filtered)
+INLINE void filter_row(int type, const struct neighbours *row, size_t bytes, uint8_t *restrict filtered)
 {
     switch (type) {
         FILTER_AS(1);
@@ -112,18 +114,38 @@ static void filter_row(int type, const struct neighbours *row, size_t bytes, uin
     }
 }
 
-void png_filter_apply(const struct png_filter_rows *rows, enum png_filter filter, unsigned char *filtered)
+/* In whatever vectors the caller is compiled for. */
+INLINE void apply(const struct png_filter_rows *rows, enum png_filter filter, uint8_t *filtered)
 {
     for (size_t y = 0; y < rows->count; y++) {
         /* The first pixel's left neighbour is among the zeros before the row, so no byte needs a case of its
            own. */
         const uint8_t *here = rows->first + y * rows->stride, *above = here - rows->stride;
         struct neighbours row = {here, here - rows->pixel, above, above - rows->pixel};
-        int type = filter == PNG_FILTER_LEAST_SUM ? least_sum(&row, rows->bytes) : 0;
+        int type = filter == PNG_FILTER_LEAST_SUM ? least_sum(&row, rows->bytes) : (int)filter;
         filtered[0] = (unsigned char)type;
         filter_row(type, &row, rows->bytes, filtered + 1);
         filtered += rows->bytes + 1;
     }
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static void apply_with_avx2(const struct png_filter_rows *rows,
+                                                            enum png_filter filter, uint8_t *filtered)
+{
+    apply(rows, filter, filtered);
+}
+#endif
+
+void png_filter_apply(const struct png_filter_rows *rows, enum png_filter filter, unsigned char *filtered)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        apply_with_avx2(rows, filter, filtered);
+        return;
+    }
+#endif
+    apply(rows, filter, filtered);
 }
 
 /* ---- undone ---- */

@@ -5,7 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum png_filter { PNG_FILTER_NONE_ROW, PNG_FILTER_LEAST_SUM };
+/* The five types by their numbers in a file, and for each row the one whose differences have the least sum.
+ */
+enum png_filter {
+    PNG_FILTER_NONE_ROW,
+    PNG_FILTER_SUB_ROW,
+    PNG_FILTER_UP_ROW,
+    PNG_FILTER_AVERAGE_ROW,
+    PNG_FILTER_PAETH_ROW,
+    PNG_FILTER_LEAST_SUM
+};
 
 /* The largest distance between a byte and the byte of the pixel before. */
 #define PNG_FILTER_REACH 8
