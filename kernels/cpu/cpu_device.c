@@ -19,8 +19,8 @@
 
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
 
-/* A thread of a Xeon with AVX-512, all 16 of which compute, takes so many times as long as one of a Zen 5, as
-   measured over the filters. */
+/* How many times as long as a core of a Zen 5 a thread of a Xeon with AVX-512 takes, while all 16 of its
+   threads compute: medians over the filters. */
 #define XEON_TIMES_F32 4.6
 #define XEON_TIMES_F64 5.7
 

@@ -59,8 +59,8 @@ size_t deflate_bound(size_t size)
     return size + (size / STORED_MOST + 1) * STORED_HEAD;
 }
 
-/* A stored block begins at a byte: a bit for the last block, two for its kind, its length, and that
-   inverted. */
+/* A stored block, which begins with a byte here: a bit says whether it is the last block, two bits are 0 for
+   its kind, and the rest of the byte is not used. Its length follows, and the inverse of that. */
 static unsigned char *store_block(unsigned char *to, const unsigned char *bytes, size_t size, bool last)
 {
     to[0] = last;
@@ -196,9 +196,9 @@ size_t deflater_measure(struct deflater *deflater, const struct deflate_way *way
 
 /* ---- what a level asks of them ---- */
 
-/* Filtered rows of a photograph are mostly noise, in which matches cost more than they save: coding runs
-   alone is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in
-   full. */
+/* In noise, such as the low bits of measured samples, matches cost more than they save: coding runs alone is
+   both smaller and far faster. Samples that repeat themselves, as in masks, need matches. So a strip is
+   tried, in part or in full. PNGs choose by themselves (png/png_strip.c). */
 enum tactic { STORE, CODE_RUNS, TRY_SAMPLE, TRY_BOTH };
 
 static const struct effort {

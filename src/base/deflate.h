@@ -57,7 +57,7 @@ size_t deflater_code(struct deflater *deflater, const struct deflate_way *way,
                      const struct deflate_strip *strip, unsigned char *deflated);
 size_t deflater_store(const struct deflate_strip *strip, unsigned char *deflated);
 
-/* How many bytes that would use, of a strip that at levels below 7 has at most DEFLATE_SAMPLE bytes. */
+/* How many bytes deflater_code would use. At levels below 7 the strip has at most DEFLATE_SAMPLE bytes. */
 #define DEFLATE_SAMPLE ((size_t)32 << 10)
 size_t deflater_measure(struct deflater *deflater, const struct deflate_way *way,
                         const struct deflate_strip *strip);

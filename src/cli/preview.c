@@ -180,7 +180,7 @@ static struct colour colour_of(const struct drawing *drawing, enum column column
 
 /* ---- what is drawn; everything also says how much room it takes ---- */
 
-/* The first of the two drawings is for this alone. */
+/* Everything is drawn twice; the first time only finds out the room that it takes. */
 static void take_room(struct drawing *drawing, size_t right, size_t below)
 {
     drawing->width = size_most(drawing->width, right);

@@ -135,8 +135,8 @@ static bool fill_deflate(struct byte_stream *stream, unsigned char *bytes, size_
     return gzip_reader_read(stream->gzip, bytes, size, got, fault);
 }
 
-/* The product, or the largest number where that cannot be had. Short code may decode to more than its ratio
-   says. */
+/* The product, or the largest number if that is less. Short code may decode to more than its ratio says, so
+   some bytes are added to it. */
 static uint64_t times(uint64_t coded, uint64_t ratio)
 {
     return coded < UINT64_MAX / ratio - SHORT_CODE ? (coded + SHORT_CODE) * ratio : UINT64_MAX;

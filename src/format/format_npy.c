@@ -299,7 +299,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
                              header->grid.channels);
     write_shape(header, origin == NULL ? NULL : origin->parsed, shape, sizeof shape);
     /* The header is filled up with spaces, so that samples begin at a multiple of 64 bytes; its length goes
-       into two bytes after the magic. */
+       into two bytes after the magic and the version. */
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
     used += (size_t)snprintf(text + used, sizeof text - used,

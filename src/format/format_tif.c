@@ -45,7 +45,7 @@ static bool is_tiff(const unsigned char *start, size_t size)
     return false;
 }
 
-/* The 128 bytes before a DICOM file may look like the start of a TIFF file. */
+/* The 128 bytes that a DICOM file begins with may look like the start of a TIFF file. */
 static bool sniff(const unsigned char *start, size_t size)
 {
     return is_tiff(start, size) && foreign_type_of_start(start, size) == NULL;
@@ -259,8 +259,8 @@ struct text {
     enum endian endian;
 };
 
-/* A field with a number for each channel, of which the last may have another number. Several numbers do not
-   fit into the entry: they are written before the samples, at `at`. */
+/* A field with a number for each channel, of which the last may have another number. Numbers that do not
+   fit into the entry are written before the samples, at `at`. */
 struct channel_list {
     unsigned count;
     uint64_t number, last;

@@ -536,7 +536,7 @@ static double read_distance(struct tiff_reader *reader, const struct directory *
         double numerator;
         if (entry.tag != tag || entry.type != TIFF_RATIONAL)
             continue;
-        /* A rational number has eight bytes, which fit into an entry of a BigTIFF alone. */
+        /* A rational number has eight bytes, which fit only into an entry of a BigTIFF. */
         if (!directory->big)
             place = number_at(reader, place, 4);
         numerator = (double)number_at(reader, place, 4);

@@ -184,8 +184,8 @@ struct parameters {
     double g, a, b, c, d, e, f;
 };
 
-/* Numbers that each type of parametric curve has in the file. Each type leaves out some of the seven. In
-   types 1 and 2 the curve begins where a X + b becomes 0. */
+/* Numbers that each type of parametric curve has in the file. All types but the last leave out some of the
+   seven. In types 1 and 2 the curve begins where a X + b becomes 0. */
 static const size_t parameter_counts[] = {1, 3, 4, 5, 7};
 enum { PARAMETRIC_TYPES = sizeof parameter_counts / sizeof parameter_counts[0] };
 

@@ -47,17 +47,18 @@ static const struct deflate_way quick_matches = {DEFLATE_MATCHES, true, 1};
 
 enum { PIECES = 3, PIECE_BYTES = 10 << 10 };
 
-/* Matches have to save one part in so many. */
+/* Matches have to save one part in so many of what runs leave. */
 enum { WORTHWHILE = 32 };
 
-/* Of a plain strip less than one part in so many is left, and to search it costs little. */
+/* A strip is plain if runs leave less than one part in so many of it: searching all of it costs little. */
 enum { PLAIN = 32 };
 
-/* A filter has to save one part in so many of what quick matches leave: good matches save some of it
-   without a filter. */
+/* A filter has to save one part in so many of what quick matches leave without it, since good matches save
+   some of that by themselves. */
 enum { FILTER_SAVES = 8 };
 
-/* Good matches save at most one part in so many of what quick ones leave, unless the strip is plain. */
+/* Good matches are not tried where they would have to save more than one part in so many of what quick ones
+   leave. */
 enum { GOOD_SAVE = 4 };
 
 /* Bytes used by pieces of the strip, or by all of it; pieces take matches from all that is before them. */
@@ -92,7 +93,7 @@ static struct choice choose(struct png_strip_coder *coder, const struct deflate_
     return measure(coder, matches, bare, false) < runs ? by_matches : by_runs;
 }
 
-/* Points the strip to the bytes that the choice filtered. */
+/* Choose, and point the strip to the bytes that the chosen filter gave. */
 static struct choice choose_by_pieces(struct png_strip_coder *coder, const struct png_filter_rows *rows,
                                       struct deflate_strip *strip)
 {

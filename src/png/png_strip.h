@@ -1,4 +1,4 @@
-/* Strips of a PNG's image: filtered and deflated, in a way that each strip's bytes choose. */
+/* Strips of a PNG's image: filtered and deflated, in a way that depends on each strip's bytes. */
 #ifndef PNG_STRIP_H
 #define PNG_STRIP_H
 

@@ -10,13 +10,12 @@
  * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the rim comes from the caches.
  * Wins when: the taps are a star of small radius.
  *
- * Each thread has one column of the tile. For each plane of the walk, a thread loads its own sample of the
- * plane Radius
- * + 1 ahead into a register, so that memory has the whole turn to answer; waits for the copies of the middle
- * plane's rim; and meets the others at a barrier, behind which the middle plane is complete. It then shares
- * its sample of the next plane in the other of two buffers, computes, and shifts its column by one. One
- * barrier a plane is enough, because the two buffers take turns: whoever writes one has passed the barrier
- * behind which nobody reads it. */
+ * Each thread has one column of the tile. For each plane of the walk, a thread loads into a register its own
+ * sample of the plane that is Radius + 1 ahead, so that memory has the whole turn to answer. It waits for the
+ * copies of the middle plane's rim, and meets the others at a barrier, behind which the middle plane is
+ * complete. It then shares its sample of the next plane in the other of two buffers, computes, and shifts its
+ * column by one. One barrier a plane is enough, because the two buffers take turns: whoever writes one has
+ * passed the barrier behind which nobody reads it. */
 #include "cuda_halo.cuh"
 
 #define REGISTER_X       32

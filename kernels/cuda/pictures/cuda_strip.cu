@@ -545,8 +545,8 @@ template <typename T> bool whole_shape(const struct cuda_question *asked, struct
     return serves;
 }
 
-/* The tiles in which rows end within a pack take as long as some five others each, by 5×5 taps at 513³ on an
-   H100: whether rows are so short that this counts. */
+/* Whether rows are so short that their last tiles count: a tile in which rows end within a pack takes as long
+   as some five others (5×5 taps, 513³, on an H100). */
 template <typename T> bool has_slow_ends(size_t nx)
 {
     const size_t pack = cuda_pack_of<T>::samples;

@@ -129,7 +129,7 @@ template <typename Form> struct line_tile {
     {
     }
 
-    /* The place's bytes are laundered, or the product is one of 64 bits by 64. */
+    /* Without the launder, compilers would multiply 64 bits by 64. */
     template <typename Sample> CUDA_INLINE Sample *at(Sample *base, int index) const
     {
         typedef typename std::conditional<std::is_const<Sample>::value, const char, char>::type byte;

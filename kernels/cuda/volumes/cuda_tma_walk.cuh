@@ -116,10 +116,10 @@ struct tma_form {
     static constexpr size_t StageBytes =
         Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement);
 
-    /* Where rows wrap, so many packs of each are no box's: those before the grid's first column, or those
-       from the grid's last column on. */
+    /* Where rows wrap, no box brings so many packs of each row: those before the grid's first column, or
+       those from the grid's last column on. */
     static constexpr int Slots = HaloX / Pack + 1;
-    /* And the tile at both ends of the rows ends with so many of the first ones. */
+    /* The tile that lies at both ends of the grid's rows ends with so many of the first rows. */
     static constexpr int WrappedRows = 2 * Halo;
 
     static_assert(!Wraps || (Slots * Rows * Pack <= CUDA_WARP && Slots * Stages * Pack <= Pitch &&
