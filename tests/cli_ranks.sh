@@ -60,7 +60,7 @@ fi
     has_turn && as_one 3 .raw $large -s 12 --stats -m 8M
     has_turn && as_one 3 .raw $tall -s 400 --stats
     has_turn && as_one 2 .raw $tall -s 300 -e wrap --until 0.5
-    has_turn && as_one 3 .raw $large -f gauss:3 -s 9 --out-range auto
+    has_turn && as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 30 --out-range auto
     has_turn && as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
     has_turn && as_one 8 .raw $scan -f laplace --out-type u8 --stats
     has_turn && as_one 3 .png $scan --slice y=4
@@ -74,8 +74,8 @@ fi
     # Memory is too short for all of them together, or edges need the whole grid.
     has_turn && as_one_alone 'there is too little memory for one pass over a part' 3 .raw $tall -s 60 --stats -m 3M
     has_turn && as_one_alone 'the grid is too large for the memory of all ranks together' \
-        5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
-    has_turn && as_one_alone 'the grid is too large for the memory of all ranks together' 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
+        5 .nii.gz $large -s 40 --flux pm1 --scale 30 -e wrap --out-range auto -m 6M
+    has_turn && as_one_alone 'the grid is too large for the memory of all ranks together' 2 .raw $large -s 60 --flux pm1 --scale 30 -e hold --until 0.5 -m 5M
     has_turn && as_one_alone 'some edges wrap along the planes, and others do not' \
         2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
     # With alpha.
@@ -83,7 +83,7 @@ fi
         printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 4 100 90 75\nkinds: RGBA-color none none none\nencoding: raw\n\n'
         cat tall.raw
     } > rgba.nrrd
-    has_turn && as_one 3 .nrrd -i rgba.nrrd -s 300 --stats
+    has_turn && as_one 3 .nrrd -i rgba.nrrd -s 300 --flux pm1 --scale 30 --stats
     has_turn && as_one 2 .nrrd -i rgba.nrrd -f gauss:1 -f gradient -f box:1 --out-type f32 --stats
     as_one 3 .nhdr $large -f identity
 }

@@ -97,7 +97,7 @@ make_volume -d 300,200,45 -t u8 -o large.raw
 large='-i large.raw -d 300,200,45 -t u8'
 
 # shellcheck disable=SC2086  # words
-for job in '-s 5' '-s 400 -e wrap --stats' '--until 0.5 -s 300'; do
+for job in '-s 5' '-s 400 --flux pm1 --scale 30 -e wrap --stats' '--until 0.1 --flux pm1 --scale 30 -s 300'; do
     voxfilt $large $job -o made.raw 2> ../one
     mv made.raw one.raw
     timeout 60 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi $large $job -o made.raw > ../stdout 2> ../stderr < /dev/null
@@ -108,7 +108,7 @@ for job in '-s 5' '-s 400 -e wrap --stats' '--until 0.5 -s 300'; do
 done
 # shellcheck disable=SC2086
 if [ $pmi = pmix ]; then
-    timeout 60 salloc -Q -N1 -n2 "$MPIRUN" -n 2 voxfilt-mpi $large --until 0.5 -s 300 -o made.raw > ../stdout 2> ../stderr < /dev/null
+    timeout 60 salloc -Q -N1 -n2 "$MPIRUN" -n 2 voxfilt-mpi $large --until 0.1 --flux pm1 --scale 30 -s 300 -o made.raw > ../stdout 2> ../stderr < /dev/null
     same 'mpirun within salloc' made.raw one.raw
 else
     timeout 60 srun -Q --mpi=none -N2 -n4 voxfilt-mpi $large -o out > ../stdout 2> ../stderr < /dev/null
