@@ -413,11 +413,10 @@ static void print_text_whole(struct bench_case *bench, const struct bench_whole 
     double moved = bench_case_cells(bench) / whole->seconds * whole->bytes;
 
     fprintf(bench->stream,
-            "%s, all %zu operations: %s, %.4f ms a step, %.2f %s, %.0f GB/s, %.0f%% of a copy: "
-            "" WHAT_A_PLAN_TAKES "\n\n",
+            "%s, all %zu operations: %s, %.4f ms a step, %.2f %s, %.0f GB/s, %.0f%% of a copy: %s\n\n",
             bench->title, whole->operations, whole->rungs, 1e3 * whole->seconds,
             rate_in_units(bench, whole->seconds), unit_of(bench).name, moved / 1e9,
-            100.0 * moved / bench->copy_speed);
+            100.0 * moved / bench->copy_speed, WHAT_A_PLAN_TAKES);
 }
 
 /* The members of other rows, as far as a sum of rows has them. */

@@ -74,10 +74,11 @@ const char *option_expected(const struct option_row *row, char *text, size_t siz
 struct parsing {
     struct options *options;
     struct stage_request defaults;
-    struct stage_request
-        *stage; /* the stage that stage options belong to: the defaults, before the first --filter */
-    struct rung_wish
-        *wish; /* the wish that --tile and --coarsen belong to: that of stages, before the first --rung */
+    /* Where options of stages and of kernels go: before the first --filter and the first --rung, to the
+       defaults and to the wish of all stages. */
+    struct stage_request *stage;
+    struct rung_wish *wish;
+
     const struct option_row *row; /* of the option that is being parsed */
     bool given[OPTIONS];          /* rows that have been given */
     bool has_cube;                /* the extents are those of -n */

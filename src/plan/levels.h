@@ -134,8 +134,8 @@ struct levels_walk levels_survey(const struct levels *levels, struct levels_mark
 /* The end of a pass. */
 struct levels_cut {
     struct levels_mark end;
-    size_t
-        overlap; /* planes beyond both ends of the grid that its steps need, where they go around; else 0 */
+    /* Planes beyond both ends of the grid that its steps need, where they go around; else 0. */
+    size_t overlap;
 };
 
 /* The farthest mark up to `end` that a pass gets to from `begin` within such a depth; one step at least.

@@ -31,8 +31,8 @@ struct plan {
     size_t step_count;
     struct levels levels; /* the levels of these steps */
     struct schedule schedule;
-    struct range
-        window;    /* the planes that the run computes: those that it writes, or all if all must be there */
+    /* The planes that the run computes: those that it writes, or all if all must be there. */
+    struct range window;
     size_t beside; /* planes that a part of them is read with on either side, as far as there are so many; all
                       if it needs all */
     struct schedule_candidates candidates; /* if the request asks for them */

@@ -20,10 +20,10 @@ struct plan_request {
     size_t member;      /* this one, counted around */
     bool spread;        /* a name without numbers means all devices of the kind */
     unsigned threads;   /* 0: all */
-    unsigned
-        threads_of_all; /* if it is one of several ranks, those of all on its node; 0: no more than its own */
-    uint64_t
-        memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */
+    /* If it is one of several ranks, those of all on its node; 0: no more than its own. */
+    unsigned threads_of_all;
+    /* The most bytes to use, of the host's and of the device's memory; 0: no limit of ours. */
+    uint64_t memory;
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
     size_t observer_bytes;       /* what its observers take */
     size_t output_bytes;         /* what the run keeps of its outputs for rank 0 to write */

@@ -18,8 +18,8 @@ struct png_encoder_picture {
     bool little_endian;   /* 16-bit samples come with the low byte first */
     int level;            /* of compression, 0 to 9; −1: the encoder's default */
     size_t threads;       /* at least 1; the file is the same for any */
-    const struct png_chunks
-        *chunks; /* written along; may be NULL, may grow until the end, must outlive the encoder */
+    /* Written along; may be NULL, may grow until the end, must outlive the encoder. */
+    const struct png_chunks *chunks;
 };
 
 #define PNG_ENCODER_EXTENT_MOST 0x7fffffff

@@ -31,8 +31,8 @@ struct exchange {
     bool apart;                      /* ranks do without memory that several of them see */
     size_t reach;                    /* of the level */
     struct exchange_parcel *parcels; /* runs of planes that this rank sends or gets */
-    struct peers_message
-        *messages; /* one for each parcel between two ranks: its bytes, or a sign that they are there */
+    /* One for each parcel between two ranks: its bytes, or a sign that they are there. */
+    struct peers_message *messages;
     size_t count, capacity, message_count;
     size_t *outgoing;     /* bytes of memory for what this one sends to each */
     unsigned char **seen; /* the memory of each that this one sees; or NULL */

@@ -62,8 +62,8 @@ struct observer_stats {
     bool of_series;         /* there is room for those of all volumes, of which these are the first */
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
     struct tally *planes;   /* scratch room for the tallies of some planes */
-    struct tally
-        *kept[2]; /* by the end of the run: those of each plane, where they are of several processes */
+    /* By the end of the run: those of each plane, where they are of several processes. */
+    struct tally *kept[2];
     double seconds;
 };
 

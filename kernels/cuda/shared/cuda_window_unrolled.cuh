@@ -499,17 +499,6 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 /* Along which axis of a field threads have several samples. */
 enum unrolled_axis { UNROLLED_ROWS, UNROLLED_PLANES };
 
-/* Whether the op's taps are all that reach so far on both sides along x and down, and no others. */
-static inline bool unrolled_is_whole(const struct op *op, enum unrolled_axis axis, int across, int down)
-{
-    const struct reach &along = axis == UNROLLED_ROWS ? op->row : op->plane;
-    const struct reach &other = axis == UNROLLED_ROWS ? op->plane : op->row;
-    const size_t taps = static_cast<size_t>(2 * across + 1) * static_cast<size_t>(2 * down + 1);
-
-    return cuda_is_chain(op) && op->tap_count == taps && op->x.low == -across && op->x.high == across &&
-           along.low == -down && along.high == down && other.low == 0 && other.high == 0;
-}
-
 /* Places and lines of so many planes of a shape. */
 static inline long long unrolled_places(const struct shape *shape, long long planes, enum unrolled_axis axis)
 {

@@ -20,7 +20,7 @@
  * another row of the plane, whose taps along x give the same values as that row's. Where the rule has a
  * constant there is nothing to bring, and rows and planes are of that constant after each pass. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
-#include "kernels/cuda/shared/cuda_window_unrolled.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 /* The shape of a walk: how far all three windows reach, and the samples below each other of a thread. */
 template <typename Type, int Radius_, int Samples_, int Warps_> struct separable_form {
@@ -478,15 +478,28 @@ template <typename T, typename Act> static auto choose_form(int radius, Act act)
         radius, [=](auto chosen) { return act(form_for<T, decltype(chosen)::value>()); });
 }
 
+static bool reaches(struct reach reach, int radius)
+{
+    return reach.low == -radius && reach.high == radius;
+}
+
+/* Whether a pass has all taps that reach so far along x, the rows or the planes, and no others. */
+static bool is_whole(const struct op *pass, int x, int row, int plane)
+{
+    const size_t taps = static_cast<size_t>(2 * (x + row + plane) + 1);
+
+    return cuda_is_chain(pass) && pass->tap_count == taps && reaches(pass->x, x) && reaches(pass->row, row) &&
+           reaches(pass->plane, plane);
+}
+
 /* How far windows along x, the rows and the planes reach, all alike and without gaps; 0 otherwise. */
 static int separable_radius(const struct op *op)
 {
     const int radius = op->x.high;
 
     return op->pass_count == 3 && radius >= 1 && radius <= MOST_RADIUS &&
-                   unrolled_is_whole(&op->passes[0], UNROLLED_ROWS, radius, 0) &&
-                   unrolled_is_whole(&op->passes[1], UNROLLED_ROWS, 0, radius) &&
-                   unrolled_is_whole(&op->passes[2], UNROLLED_PLANES, 0, radius)
+                   is_whole(&op->passes[0], radius, 0, 0) && is_whole(&op->passes[1], 0, radius, 0) &&
+                   is_whole(&op->passes[2], 0, 0, radius)
                ? radius
                : 0;
 }
