@@ -54,7 +54,7 @@ parts()
 {
     for _ in $(seq "$rounds"); do
         "$build/imgheat" -q -D cpu -f identity in.png -o imgheat.png --report=json > report 2>&1
-        sed 's/.*"read": \([0-9.]*\).*"write": \([0-9.]*\).*/imgheat \1 \2/' report
+        sed 's/.*"seconds": {[^}]*"read": \([0-9.]*\)[^}]*"write": \([0-9.]*\).*/imgheat \1 \2/' report
         ./libpng_rival in.png libpng.png
     done > parts
     printf '%-24s %9s %9s\n' '' reading writing
