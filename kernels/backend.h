@@ -89,7 +89,8 @@ enum op_kind {
     OP_TAPS,     /* u ← Σ w·v */
     OP_PASSES,   /* several OP_TAPS, one after another, as one */
     OP_HEAT,     /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
-    OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
+    OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the step's input, u its blur */
+    OP_COMBINE,  /* u ← a function of kept and u: combine.def */
     OP_GRADIENT, /* the length of the vector of central differences */
     OP_POINT,    /* a function of a single sample: points.def */
     OP_COVER,    /* colour → colour times alpha, and colour once more, as premultiplied pictures have it */
@@ -141,7 +142,12 @@ struct op {
     size_t pass_count;
     const struct op *passes;
 
-    double amount; /* OP_UNSHARP */
+    /* The operations of a step may be several chains. An operation that begins one reads the step's input;
+       any other reads what the one before it wrote, and the first always begins one. What OP_COMBINE reads
+       beside that is kept: what was there when the last chain began; of a single chain, the step's input. */
+    bool begins;
+    enum combine combine;
+    double amount; /* OP_UNSHARP; OP_COMBINE: a */
 
     struct point point; /* OP_POINT, done once */
 
@@ -190,6 +196,9 @@ struct range op_group(const struct op *op, size_t index);
 
 /* The most channels of a group. */
 size_t op_group_most(const struct op *op);
+
+/* Whether it reads a second field. */
+bool op_reads_kept(const struct op *op);
 
 /* Whether a sample depends on other channels than its own. */
 bool op_mixes_channels(const struct op *op);
@@ -388,7 +397,7 @@ struct backend {
     bool (*tell_extremes)(struct device *device, struct extremes *extremes, struct fault *fault);
 
     /* Compute planes of `to` from `from`, another field, which holds every plane that steps × the reach (the
-       op's or the routine's) and the edge rule need. `kept` is the stage's input for OP_UNSHARP, else NULL.
+       op's or the routine's) and the edge rule need. `kept` is another one for ops that read one, else NULL.
        The work may still be under way on return: sync waits, and reports what failed. */
     bool (*advance)(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
                     const struct field *kept, struct field *to, struct range planes, struct fault *fault);

@@ -8,6 +8,10 @@ const char *op_name(const struct op *op)
 #define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) #name,
 #include "model/points.def"
     };
+    static const char *const combines[] = {
+#define COMBINE(constant, name, value) #name,
+#include "model/combine.def"
+    };
 
     switch (op->kind) {
     case OP_TAPS:
@@ -18,6 +22,8 @@ const char *op_name(const struct op *op)
         return "heat";
     case OP_UNSHARP:
         return "unsharp";
+    case OP_COMBINE:
+        return combines[op->combine];
     case OP_GRADIENT:
         return "gradient";
     case OP_COVER:
@@ -81,4 +87,9 @@ size_t op_group_most(const struct op *op)
 bool op_mixes_channels(const struct op *op)
 {
     return op->joint > 0 || op->kind == OP_COVER || op->kind == OP_UNCOVER;
+}
+
+bool op_reads_kept(const struct op *op)
+{
+    return op->kind == OP_UNSHARP || op->kind == OP_COMBINE;
 }

@@ -38,12 +38,16 @@ static void fill_stage(struct trial *trial, size_t index, enum edge_rule edge, u
 
     trial->stages[index].steps = chance(state, MOST_STEPS);
     step->step.count = 1 + chance(state, LOWER_OPS);
-    step->keeps = step->step.keeps = chance(state, 2) == 0;
+    step->keeps = chance(state, 2) == 0;
     for (size_t i = 0; i < step->step.count; i++) {
         step->forms[i].steps = 1 + (unsigned)chance(state, 6);
         step->forms[i].most_first = chance(state, 2) == 0;
         step->step.ops[i] = (struct op){
             .edge = edge, .plane = {-(int)(chance(state, 3) * chance(state, 2)), (int)chance(state, 4) / 2}};
+        step->step.ops[i].begins = i == 0 || chance(state, 4) == 0;
+        step->step.ops[i].kind = i > 0 && chance(state, 4) == 0 ? OP_COMBINE : OP_TAPS;
+        if (step->step.ops[i].begins || step->step.ops[i].kind == OP_COMBINE)
+            step->step.last_reader = i;
     }
 }
 

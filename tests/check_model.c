@@ -554,6 +554,67 @@ START_TEST(box_is_a_mean)
 }
 END_TEST
 
+/* The first derivatives of a Gaussian of 1.5 by their formulas, at -d: taps correlate. */
+static double gauss_at(int order, double d)
+{
+    double v = 1.5 * 1.5, g = exp(-0.5 * d * d / v);
+
+    return order == 0   ? g
+           : order == 1 ? d / v * g
+           : order == 2 ? (d * d / v - 1.0) / v * g
+                        : (d * d / v - 3.0) * d / (v * v) * g;
+}
+
+/* Each order divides by the spacing of its axis once. */
+START_TEST(derivatives_of_gauss)
+{
+    static const int orders[3] = {1, 3, 2};
+    static const double spacing[3] = {2.0, 0.5, 4.0};
+    struct stage stage;
+    double sum = 0.0;
+
+    for (int d = -6; d <= 6; d++)
+        sum += gauss_at(0, d);
+    build("-f gauss:1.5,order=1,3,2 --spacing 2,0.5,4", 3, &stage);
+    for (int axis = 0; axis < 3; axis++) {
+        const struct stencil *line = &stage.body.along[axis];
+        ck_raster_order(line);
+        ck_assert_uint_eq(line->count, orders[axis] == 2 ? 13 : 12);
+        for (size_t i = 0; i < line->count; i++) {
+            const struct tap *tap = &line->taps[i];
+            const int offset[3] = {tap->dx, tap->dy, tap->dz};
+            double wanted = gauss_at(orders[axis], offset[axis]) / sum / pow(spacing[axis], orders[axis]);
+            ck_assert_double_eq_tol(tap->weight, wanted, 1e-14 * fabs(wanted) + 1e-18);
+        }
+    }
+    stage_free(&stage);
+}
+END_TEST
+
+/* A chain for each axis, with the derivative along it. */
+START_TEST(chains_of_derivatives)
+{
+    struct stage stage;
+
+    build("-f log:1", 3, &stage);
+    ck_assert_uint_eq(stage.body.chains, 3);
+    ck_assert_double_eq(stage.body.amount, 1.0);
+    for (size_t chain = 0; chain < 3; chain++) {
+        for (size_t axis = 0; axis < 3; axis++) {
+            double sum = stencil_sum(&stage.body.along[3 * chain + axis]);
+            ck_assert(chain == axis ? fabs(sum) < 0.01 : fabs(sum - 1.0) < 1e-15);
+        }
+    }
+    stage_free(&stage);
+    build("-f dog:1,2", 2, &stage);
+    ck_assert_uint_eq(stage.body.chains, 2);
+    ck_assert_double_eq(stage.body.amount, -1.0);
+    ck_gauss(&stage.body.along[0], 0, 1.0, 4);
+    ck_gauss(&stage.body.along[4], 1, 2.0, 8);
+    stage_free(&stage);
+}
+END_TEST
+
 START_TEST(unsharp_takes_its_amount)
 {
     struct stage stage;
@@ -575,9 +636,9 @@ static const struct {
     {"-f nosuch:1", STATUS_USAGE, "--filter: nosuch: no such filter (--list names them)"},
     {"-f heat:1", STATUS_USAGE, "--filter: heat:1: expected heat"},
     {"-f laplace:", STATUS_USAGE, "--filter: laplace:: expected laplace"},
-    {"-f gauss", STATUS_USAGE, "--filter: gauss: expected gauss:S[u]"},
-    {"-f gauss:u", STATUS_USAGE, "--filter: gauss:u: expected gauss:S[u]"},
-    {"-f gauss:1,2", STATUS_USAGE, "--filter: gauss:1,2: expected gauss:S[u]"},
+    {"-f gauss", STATUS_USAGE, "--filter: gauss: expected gauss:S[u][,order=X,Y,Z]"},
+    {"-f gauss:u", STATUS_USAGE, "--filter: gauss:u: expected gauss:S[u][,order=X,Y,Z]"},
+    {"-f gauss:1,2", STATUS_USAGE, "--filter: gauss:1,2: expected gauss:S[u][,order=X,Y,Z]"},
     {"-f unsharp:1", STATUS_USAGE, "--filter: unsharp:1: expected unsharp:S[u],A"},
     {"-f unsharp:1,2u", STATUS_USAGE, "--filter: unsharp:1,2u: expected unsharp:S[u],A"},
     {"-f box:x", STATUS_USAGE, "--filter: box:x: expected box:R"},
@@ -1017,6 +1078,12 @@ static const struct {
     {"-f gauss:2", true},
     {"-f box:3", true},
     {"-f unsharp:1,5", true},
+    {"-f gauss:1,order=0,0", true},
+    {"-f gauss:1,order=0,1", false},
+    {"-f gauss:0.3,order=2,0", false},
+    {"-f log:1", false},
+    {"-f dog:1,2", false},
+    {"-f gradmag:1", false},
     {"-f identity", true},
     {"-f sharpen", true},
     {"-f gradient", false},
@@ -1264,6 +1331,8 @@ static Suite *model_suite(void)
     tcase_add_test(filters, stars_are_divided_by_squares);
     tcase_add_loop_test(filters, gauss_is_normalised, 0, (int)LENGTH(gausses));
     tcase_add_test(filters, box_is_a_mean);
+    tcase_add_test(filters, derivatives_of_gauss);
+    tcase_add_test(filters, chains_of_derivatives);
     tcase_add_test(filters, unsharp_takes_its_amount);
     tcase_add_loop_test(filters, bad_filters_are_refused, 0, (int)LENGTH(filter_refusals));
     tcase_add_test(stages, the_limit_is_stable);

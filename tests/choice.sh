@@ -196,6 +196,8 @@ for sigma in 1.5 3 10; do
     square -f gauss:$sigma
 done
 cube -f unsharp:2,1
+cube -f log:1.5
+square -f gradmag:2
 square -s 16
 rm cube.raw square.raw
 

@@ -138,11 +138,11 @@ idle() # NOTE OPTION ARGUMENT...
 
 printf '0 0 0 2\n' > centre.taps
 printf '0 0 0 0.5\n1 0 0 0.5\n' > ahead.taps
-for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1; do
+for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1 dog:0,0.1; do
     idle "$spec reads no neighbours" '--edge wrap' -f "$spec"
 done
 idle 'heat reads no neighbours' '--edge hold' -f heat --dt 0
-for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1; do
+for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1 log:1 dog:1,2 gradmag:1 gauss:1,order=2,0,0; do
     idle "$spec is the same when flipped" --flip -f "$spec"
 done
 
@@ -153,6 +153,7 @@ heeded() # ARGUMENT...
 heeded -f gradient -e wrap
 heeded -f unsharp:1,1 -e wrap
 heeded -f sobel:x --flip
+heeded -f gauss:1,order=1,0,0 --flip
 heeded -f taps:ahead.taps -e wrap --flip
 heeded -e wrap --flip -f scale:2,0 -f taps:ahead.taps
 accepts 'defaults that no stage heeds' 'voxfilt: --edge has no effect: no stage reads neighbours

@@ -191,7 +191,8 @@ for threads in 1 2 3; do
     [ "$(figure ', \([0-9]*\)[.0-9]* MiB for kernels')" -le $((16 * threads)) ]
     result $? "tiles of at most 16 MiB for each of $threads"
 done
-for job in '2 heat' '2 gauss:2' '3 unsharp:2,1' '2 heat --until 1' '3 gauss:1 --until 1'; do
+for job in '2 heat' '2 gauss:2' '3 unsharp:2,1' '3 dog:1,2' '4 log:1' '4 gradmag:1' \
+    '2 heat --until 1' '3 gauss:1 --until 1' '4 dog:1,2 --until 1' '4 log:1 --until 1'; do
     # shellcheck disable=SC2086  # words
     plan_of 256,256,256 -j 2 -f ${job#* }
     grep -q "^memory .*: ${job%% *} fields of .*, 6 buffers of 8.0 MiB" ../plan

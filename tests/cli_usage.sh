@@ -68,15 +68,25 @@ refuses 2 'voxfilt: --progress: x: expected auto, always or never' voxfilt --pro
 # ---------------------------------------------------------------- filters
 
 refuses 2 'voxfilt: --filter: nope: no such filter (--list names them)' voxfilt -f nope
-refuses 2 'voxfilt: --filter: gauss: expected gauss:S[u]' voxfilt -f gauss
-refuses 2 'voxfilt: --filter: gauss:a: expected gauss:S[u]' voxfilt -f gauss:a
-refuses 2 'voxfilt: --filter: gauss:1,2: expected gauss:S[u]' voxfilt -f gauss:1,2
+refuses 2 'voxfilt: --filter: gauss: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss
+refuses 2 'voxfilt: --filter: gauss:a: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:a
+refuses 2 'voxfilt: --filter: gauss:1,2: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,2
 refuses 2 'voxfilt: --filter: heat:3: expected heat' voxfilt -f heat:3
 refuses 2 'voxfilt: --filter: sobel:w: expected sobel:x|y|z' voxfilt -f sobel:w
 refuses 2 'voxfilt: --filter: unsharp:1: expected unsharp:S[u],A' voxfilt -f unsharp:1
 refuses 2 'voxfilt: --filter: seven:1,2: expected seven:c0,...,c6' voxfilt -f seven:1,2
 refuses 2 'voxfilt: --filter: matrix:: expected matrix:"ROW; ..."[/D]' voxfilt -f matrix:
 refuses 2 'voxfilt: --filter: gauss:-1: a standard deviation of -1 is below 0' v8 -f gauss:-1 -o out
+refuses 2 'voxfilt: --filter: gauss:1,order=: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,order=
+refuses 2 'voxfilt: --filter: gauss:1,order=0,0,0,1: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,order=0,0,0,1
+refuses 2 'voxfilt: --filter: unsharp:1,order=1: expected unsharp:S[u],A' voxfilt -f unsharp:1,order=1
+refuses 2 'voxfilt: --filter: gauss:1,order=1: order= takes a number for each of the 3 axes' v8 -f gauss:1,order=1 -o out
+refuses 2 'voxfilt: --filter: gauss:1,order=0,9,0: the order of a derivative is a whole number from 0 to 8' v8 -f gauss:1,order=0,9,0 -o out
+refuses 2 'voxfilt: --filter: gauss:1,order=0,0.5,0: the order of a derivative is a whole number from 0 to 8' v8 -f gauss:1,order=0,0.5,0 -o out
+refuses 2 'voxfilt: --filter: gauss:1,order=0,0,1: this grid has no z axis' voxfilt -i v8.raw -d 8,64 -f gauss:1,order=0,0,1 -o out
+refuses 2 'voxfilt: --filter: log:0.1: a derivative along x of a standard deviation of 0.1 samples has no taps: it takes 0.125 or more' v8 -f log:0.1 -o out
+refuses 2 'voxfilt: --filter: gradmag:-1: a standard deviation of -1 is below 0' v8 -f gradmag:-1 -o out
+refuses 2 'voxfilt: --filter: dog:1: expected dog:S1[u],S2' voxfilt -f dog:1
 refuses 2 'voxfilt: --filter: gauss:1e9: a radius of 4000000000 is more than 1048576' v8 -f gauss:1e9 -o out
 refuses 2 'voxfilt: --filter: box:1.5: the radius is a whole number, 0 or more' v8 -f box:1.5 -o out
 refuses 2 'voxfilt: --filter: star:3: the order is 2, 4, 6 or 8' v8 -f star:3 -o out

@@ -80,8 +80,8 @@ int stage_radius(const struct stage *stage)
 {
     int radius = stencil_radius(&stage->body.taps);
 
-    for (int axis = 0; axis < 3; axis++) {
-        int along = stencil_radius(&stage->body.along[axis]);
+    for (int i = 0; i < FILTER_PASSES; i++) {
+        int along = stencil_radius(&stage->body.along[i]);
         radius = along > radius ? along : radius;
     }
     return radius > 0 ? radius : 1;

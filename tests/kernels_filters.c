@@ -25,6 +25,12 @@ static const struct spec {
 } specs[] = {
     {"gauss:0.4", ANY},
     {"gauss:1", ANY},
+    {"gauss:0.7,order=1,0,0", ANY},
+    {"gauss:0.5,order=2,1", FLAT},
+    {"gauss:0.6,order=0,3,1", SOLID},
+    {"log:0.6", ANY},
+    {"dog:0.4,0.9", ANY},
+    {"gradmag:0.6", ANY},
     {"box:0", ANY},
     {"box:1", ANY},
     {"box:3", ANY},
@@ -210,6 +216,8 @@ START_TEST(several_steps)
 {
     check_options("-f gauss:0.5 --steps 3", ANY);
     check_options("-f unsharp:0.5,0.7 --steps 3", ANY);
+    check_options("-f log:0.5 --steps 2", ANY);
+    check_options("-f gradmag:0.4 --steps 2", ANY);
     check_options("-f gradient --steps 2", ANY);
     check_options("-f laplace --steps 4", ANY);
     check_options("-f laplace --steps 0", ANY);
@@ -224,6 +232,9 @@ START_TEST(spaced_derivatives)
     check_options("-f laplace --spacing 0.3,1.7,2", ANY);
     check_options("-f star:6 --spacing 2,1e40,0.9", EITHER);
     check_options("-f sobel:y --spacing 1,0.6,1", EITHER);
+    check_options("-f gauss:0.5,order=1,2,0 --spacing 2,0.6,1", EITHER);
+    check_options("-f log:0.8u --spacing 2,0.6,1", ANY);
+    check_options("-f gradmag:0.5 --spacing 1e-3,0.6,2", ANY);
 }
 END_TEST
 
@@ -236,6 +247,7 @@ START_TEST(long_rows)
                                          "-f taps:lopsided.taps",
                                          "-f box:2",
                                          "-f unsharp:1,2",
+                                         "-f gradmag:0.6",
                                          "-f gradient",
                                          "-f heat --flux pm1 --scale 1",
                                          "-f heat --flux tanh --scale 1 --steps 1"};
@@ -260,6 +272,9 @@ START_TEST(every_way)
     static const char *const stages[] = {"-f heat --flux pm2 --scale 1",
                                          "-f gauss:1.5",
                                          "-f unsharp:1,0.5",
+                                         "-f log:1",
+                                         "-f gradmag:0.8 -s 2",
+                                         "-f dog:1,1.4",
                                          "-f gradient -s 2",
                                          "-f sobel:y",
                                          "-f heat --inner 2 --reaction 0.1"};
@@ -311,9 +326,9 @@ START_TEST(joint_conductivity)
 }
 END_TEST
 
-static const char *const stages_without_alpha[] = {"-f gradient -s 2", "-f sobel:y",
-                                                   "-f laplace -s 5",  "-f matrix:1,2,0,-7,0.1",
-                                                   "-f star:4",        "-f matrix:1,2,1;2,4,2;1,2,1/17 -s 4"};
+static const char *const stages_without_alpha[] = {
+    "-f gradient -s 2", "-f sobel:y", "-f laplace -s 5",        "-f matrix:1,2,0,-7,0.1",
+    "-f star:4",        "-f log:0.7", "-f gauss:1,order=0,1,0", "-f matrix:1,2,1;2,4,2;1,2,1/17 -s 4"};
 
 /* Alpha stays as it is, whichever rung computes the others. */
 START_TEST(alpha_left_alone)

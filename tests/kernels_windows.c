@@ -221,7 +221,7 @@ static void ask_form(struct step *step, void *context)
     const struct rung_wish wish = {.rung = question->rung, .steps = 1};
     struct fault refusal;
 
-    ck_assert(!question->joined || lower_join(step));
+    ck_assert(!question->joined || lower_join(step, 0));
     question->served = backend->settle(question->way->device, &step->ops[0], &question->shape, &wish,
                                        &question->form, &refusal);
 }
@@ -312,13 +312,13 @@ static void ask_operations(struct step *step, void *expected)
     const struct op first = step->ops[0];
     const size_t count = step->count;
 
-    ck_assert(lower_join(step));
+    ck_assert(lower_join(step, 0));
     ck_assert_uint_eq(step->count, *(const size_t *)expected);
     ck_assert_int_eq(step->ops[0].kind, OP_PASSES);
     ck_assert_uint_eq(step->ops[0].pass_count, 3);
     ck_assert_uint_eq(step->ops[0].tap_count, 3 * first.tap_count);
     ck_assert_int_eq(step->ops[0].plane.low, first.x.low);
-    lower_part(step);
+    lower_part(step, 0);
     ck_assert_uint_eq(step->count, count);
     ck_assert_int_eq(step->ops[0].kind, OP_TAPS);
     ck_assert_ptr_eq(step->ops[0].taps, first.taps);
@@ -327,7 +327,7 @@ static void ask_operations(struct step *step, void *expected)
 static void ask_single(struct step *step, void *unused)
 {
     (void)unused;
-    ck_assert(!lower_join(step));
+    ck_assert(!lower_join(step, 0));
 }
 
 START_TEST(passes_join_and_part)

@@ -832,8 +832,9 @@ static void gradient(const struct grid *grid, const struct lattice *from, double
     free(reach.links);
 }
 
-static void along_axes(const struct stage *stage, const struct grid *grid, const struct lattice *from,
-                       double *to)
+/* The passes of a chain. */
+static void along_axes(const struct stage *stage, size_t chain_index, const struct grid *grid,
+                       const struct lattice *from, double *to)
 {
     size_t count = count_samples(from);
     double *between = allocate(count, sizeof *between);
@@ -842,7 +843,7 @@ static void along_axes(const struct stage *stage, const struct grid *grid, const
     memcpy(between, from->samples, count * sizeof *between);
     source.samples = between;
     for (unsigned axis = 0; axis < grid->axes; axis++) {
-        struct chain chain = chain_of(&stage->body.along[axis], from->work);
+        struct chain chain = chain_of(&stage->body.along[3 * chain_index + axis], from->work);
         correlate(&source, &chain, to);
         memcpy(between, to, count * sizeof *between);
         free(chain.links);
@@ -855,9 +856,39 @@ static void unsharp(const struct stage *stage, const struct grid *grid, const st
 {
     double amount = rounded(from->work, stage->body.amount);
 
-    along_axes(stage, grid, from, to);
+    along_axes(stage, 0, grid, from, to);
     for (size_t i = 0; i < count_samples(from); i++)
         to[i] = fused(from->work, amount, minus(from->work, from->samples[i], to[i]), from->samples[i]);
+}
+
+/* Chains after the first are added to what there is. */
+static void sum_of_chains(const struct stage *stage, const struct grid *grid, const struct lattice *from,
+                          double *to)
+{
+    double amount = rounded(from->work, stage->body.amount);
+    double *chain = allocate(count_samples(from), sizeof *chain);
+
+    for (size_t k = 0; k < stage->body.chains; k++) {
+        along_axes(stage, k, grid, from, chain);
+        for (size_t i = 0; i < count_samples(from); i++)
+            to[i] = k == 0 ? chain[i] : fused(from->work, amount, chain[i], to[i]);
+    }
+    free(chain);
+}
+
+static void length_of_chains(const struct stage *stage, const struct grid *grid, const struct lattice *from,
+                             double *to)
+{
+    double *chain = allocate(count_samples(from), sizeof *chain);
+
+    for (size_t k = 0; k < stage->body.chains; k++) {
+        along_axes(stage, k, grid, from, chain);
+        for (size_t i = 0; i < count_samples(from); i++)
+            to[i] = extend(from->work, k, chain[i], chain[i], to[i]);
+    }
+    for (size_t i = 0; i < count_samples(from); i++)
+        to[i] = root(from->work, to[i]);
+    free(chain);
 }
 
 /* One step of a stage on one channel. */
@@ -872,7 +903,13 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
         free(chain.links);
         break;
     case FILTER_AXES:
-        along_axes(stage, grid, from, to);
+        along_axes(stage, 0, grid, from, to);
+        break;
+    case FILTER_SUM:
+        sum_of_chains(stage, grid, from, to);
+        break;
+    case FILTER_LENGTH:
+        length_of_chains(stage, grid, from, to);
         break;
     case FILTER_HEAT:
         diffuse(stage, grid, from, to);
@@ -1034,6 +1071,21 @@ struct fields {
     double *before, *after;
 };
 
+/* What the passes of a stage make of a constant of 1. */
+static double product_of_sums(const struct stage *stage)
+{
+    double product = 1.0;
+
+    for (int axis = 0; axis < 3; axis++) {
+        const struct stencil *along = &stage->body.along[axis];
+        double sum = along->count == 0 ? 1.0 : 0.0;
+        for (size_t i = 0; i < along->count; i++)
+            sum += along->taps[i].weight;
+        product *= sum;
+    }
+    return product;
+}
+
 /* Whether alpha, and colour times alpha, would be less than they were where all is the same. */
 static bool leaves_alpha(const struct reference_job *job, const struct stage *stage)
 {
@@ -1046,6 +1098,10 @@ static bool leaves_alpha(const struct reference_job *job, const struct stage *st
         return job->in.alpha && fabs(sum - 1.0) > 1.0 / 512.0;
     case FILTER_HEAT:
         return job->in.alpha && stage->heat.reacts && stage->heat.reaction != 0.0;
+    case FILTER_AXES:
+        return job->in.alpha && fabs(product_of_sums(stage) - 1.0) > 1.0 / 512.0;
+    case FILTER_SUM:
+    case FILTER_LENGTH:
     case FILTER_GRADIENT:
     case FILTER_POINT:
         return job->in.alpha;

@@ -99,6 +99,10 @@ for edge in reflect hold constant:3; do
     volume -f gauss:1.5 -e $edge --rung passes --work f64
     volume -f gauss:40 -e $edge --work f64
 done
+for edge in reflect hold wrap; do
+    block -f log:1.5 -e $edge
+    block -f gradmag:2 -e $edge --work f64
+done
 volume --alpha 10 --dt 1 --force -s 50
 volume --until 1e-3 --check-every 4 -s 12
 volume -f twentyseven:0.1,0.05,0.02,0.01 -s 3

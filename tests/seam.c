@@ -213,26 +213,36 @@ static void swap_fields(struct field **a, struct field **b)
     *b = swapped;
 }
 
-static void advance(struct seam *seam, struct routine *routine, unsigned steps, const struct field *kept)
+static void advance(struct seam *seam, struct routine *routine, unsigned steps, const struct field *from,
+                    const struct field *kept)
 {
     struct range planes = {0, 0};
     struct fault fault;
 
     while (cut_next(seam->cut, seam->shape.planes, &planes))
-        ck_assert_msg(seam->way->backend->advance(seam->way->device, routine, steps, seam->fields[0], kept,
+        ck_assert_msg(seam->way->backend->advance(seam->way->device, routine, steps, from, kept,
                                                   seam->fields[1], planes, &fault),
                       "%s", fault.text);
 }
 
-/* One pass. What must be kept moves to the third field; the two others take turns. */
+/* One pass. The step's input moves to the third field, and what a chain has made to the fourth when another
+   one begins; the others take turns. */
 static void advance_all(struct seam *seam, const struct step *step, struct routine *const *routines,
                         unsigned steps)
 {
+    struct field **state = &seam->fields[0], **input = &seam->fields[2], **chain = &seam->fields[3];
+    bool single = true;
+
+    swap_fields(state, input);
     for (size_t i = 0; i < step->count; i++) {
-        advance(seam, routines[i], steps, step->ops[i].kind == OP_UNSHARP ? seam->fields[2] : NULL);
-        swap_fields(&seam->fields[0], &seam->fields[1]);
-        if (i == 0 && step->keeps)
-            swap_fields(&seam->fields[1], &seam->fields[2]);
+        const struct op *op = &step->ops[i];
+        if (op->begins && i > 0) {
+            swap_fields(state, chain);
+            single = false;
+        }
+        advance(seam, routines[i], steps, op->begins ? *input : *state,
+                op_reads_kept(op) ? single ? *input : *chain : NULL);
+        swap_fields(state, &seam->fields[1]);
     }
 }
 
@@ -279,9 +289,11 @@ static struct step *join(const struct seam *seam, struct step *step, uint64_t nu
     struct fault refusal;
     struct form form;
 
-    if (number % 4 != 3 && lower_join(step) &&
-        !way->backend->settle(way->device, &step->ops[0], &seam->shape, &wish, &form, &refusal))
-        lower_part(step);
+    for (size_t i = 0; number % 4 != 3 && i < step->count; i++) {
+        if (lower_join(step, i) &&
+            !way->backend->settle(way->device, &step->ops[i], &seam->shape, &wish, &form, &refusal))
+            lower_part(step, i);
+    }
     return step;
 }
 

@@ -34,7 +34,7 @@ struct seam {
     struct shape shape;
     enum work_type work;
     enum cut cut;
-    struct field *fields[3]; /* the first holds the state; the second is written; the third keeps */
+    struct field *fields[4]; /* the first holds the state; the second is written; the others keep */
 };
 
 /* Fields for the shape; way, shape, work and cut are set. */

@@ -137,6 +137,13 @@ static void advance_unsharp(const struct op *op, const struct field *from, const
                 in_channel(from, site, site->channel), site->count, out);
 }
 
+static void advance_combine(const struct op *op, const struct field *from, const struct field *kept,
+                            const struct site *site, real *out)
+{
+    combine_row(op->combine, (real)op->amount, in_channel(from, site, site->channel),
+                in_channel(kept, site, site->channel), site->count, out);
+}
+
 static void advance_point(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     point_row(&op->point, in_channel(from, site, site->channel), site->count, out);
@@ -199,6 +206,9 @@ static void advance_block(const struct op *op, const struct field *from, const s
         break;
     case OP_UNSHARP:
         advance_unsharp(op, from, kept, site, out);
+        break;
+    case OP_COMBINE:
+        advance_combine(op, from, kept, site, out);
         break;
     case OP_POINT:
         advance_point(op, from, site, out);

@@ -97,7 +97,7 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
 /* Why no rung with tiles applies to an op; NULL if one may. */
 static const char *refuse_tiles(const struct op *op)
 {
-    if (op->kind == OP_UNSHARP || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER)
+    if (op_reads_kept(op) || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op_group_most(op) > MOST_LAYERS)
         return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";
@@ -209,7 +209,7 @@ static const char *reason_for(const struct rung_wish *wish)
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;
-    double taps = op->kind == OP_UNSHARP ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
+    double taps = op_reads_kept(op) ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
     if (tiling->engine == CPU_ENGINE_NAIVE)
         return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
@@ -224,7 +224,7 @@ static double bytes_per_second(int threads)
 /* On a sample in a pass: all cores compute, and share the memory. */
 static double pass_seconds(const struct op *op, const struct cpu_tiling *tiling, int threads, double times)
 {
-    double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
+    double fields = op_reads_kept(op) ? 3.0 : 2.0;
     double moving = fields * (double)work_size(op->work) / bytes_per_second(threads);
 
     return fmax(moving, tiling->steps * times * core_seconds(op, tiling) / threads);

@@ -202,7 +202,21 @@ static void unsharp_row(real amount, const real *original, const real *blurred, 
         out[i] = real_fma(amount, original[i] - blurred[i], original[i]);
 }
 
-/* A loop for each kind, so that it becomes vector code. */
+/* A loop for each kind, here and below, so that it becomes vector code. */
+static void combine_row(enum combine kind, real a, const real *u, const real *kept, size_t count, real *out)
+{
+    switch (kind) {
+#define COMBINE(constant, name, value)                                                                       \
+    case COMBINE_##constant:                                                                                 \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            out[i] = OF_WORK(arith_combine_##constant)(u[i], kept[i], a);                                    \
+        break;
+#include "model/combine.def"
+    case COMBINES:
+        break;
+    }
+}
+
 static void point_row(const struct point *point, const real *values, size_t count, real *out)
 {
     const real a = (real)point->a, b = (real)point->b;

@@ -222,29 +222,52 @@ struct taken_rows {
     size_t count;
 };
 
-/* Passes that the device takes as one, too. So does a plan, unless that is only done if it is asked for. */
-static bool bench_joined(struct bench_case *bench, const struct stage *stage, struct taken_rows *taken)
+/* The passes of a chain as one, if the device takes them so; `first` is the number of the first of them. So
+   does a plan, unless that is only done if it is asked for. */
+static bool bench_chain(struct bench_case *bench, const struct stage *stage, struct step *step, size_t index,
+                        size_t first, struct taken_rows *taken)
 {
     const struct rung_wish wish = {.rung = bench->request->plan.wish.rung, .steps = 1};
-    struct step joined = bench->step;
+    const size_t passes = step->ops[index].pass_count;
     struct form form;
     struct fault refusal;
     char title[DIAG_TEXT];
 
-    bench->op = &joined.ops[0];
-    if (!lower_join(&joined) || !bench_case_settle(bench, &wish, &form, &refusal))
+    bench->op = &step->ops[index];
+    bench->planned.rung = NULL;
+    if (bench_case_settle(bench, &wish, &form, &refusal)) {
+        /* The judge does not know joined passes; bench_case_expect has it take them one by one. */
+        snprintf(title, sizeof title, "%s, operations %zu to %zu as one", stage->spec, first,
+                 first + passes - 1);
+        bench->title = title;
+        if (!bench_ladder(bench))
+            return false;
+    }
+    if (bench->planned.rung == NULL) {
+        lower_part(step, index);
         return true;
-    /* The judge does not know joined passes; bench_case_expect has it take them one by one. */
-    snprintf(title, sizeof title, "%s, operations 1 to %zu as one", stage->spec, joined.pass_count);
-    bench->title = title;
-    if (!bench_ladder(bench))
-        return false;
-    if (bench->planned.rung == NULL)
-        return true;
+    }
     /* One row takes the place of the rows of all passes that were joined; the rows behind them move up. */
-    memmove(taken->rows + 1, taken->rows + joined.pass_count, (joined.count - 1) * sizeof *taken->rows);
-    taken->rows[0] = bench->taken;
-    taken->count = joined.count;
+    memmove(taken->rows + index + 1, taken->rows + index + passes,
+            (step->count - index - 1) * sizeof *taken->rows);
+    taken->rows[index] = bench->taken;
+    taken->count = step->count;
+    return true;
+}
+
+static bool bench_joined(struct bench_case *bench, const struct stage *stage, struct taken_rows *taken)
+{
+    struct step joined = bench->step;
+    size_t next = 1;
+
+    for (size_t i = 0; i < joined.count; i++) {
+        size_t first = next;
+        next += lower_join(&joined, i) ? joined.ops[i].pass_count : 1;
+        if (next > first + 1 && !bench_chain(bench, stage, &joined, i, first, taken))
+            return false;
+        /* Parted again, the others of its passes come next. */
+        next = joined.ops[i].kind == OP_PASSES ? next : first + 1;
+    }
     return true;
 }
 

@@ -51,10 +51,10 @@ bool bench_case_is_planned(const struct bench_case *bench, const struct form *fo
            form->stride == planned->stride && form->steps == planned->steps;
 }
 
-/* The last operation of an unsharp mask reads a second field; for its time, any will do. */
+/* What combines two fields reads a second one; for its time, any will do. */
 static const struct field *kept_field(const struct bench_case *bench, const struct bench_stand *stand)
 {
-    return bench->op->kind == OP_UNSHARP ? stand->fields[0] : NULL;
+    return op_reads_kept(bench->op) ? stand->fields[0] : NULL;
 }
 
 struct range bench_case_planes(const struct bench_case *bench)

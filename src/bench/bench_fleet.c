@@ -91,11 +91,11 @@ static bool exchange(struct fleet *fleet)
                          fleet->bench->fault);
 }
 
-/* An unsharp mask reads a second field; for its time, any will do. */
+/* What combines two fields reads a second one; for its time, any will do. */
 static bool advance(struct fleet *fleet, size_t index, unsigned to)
 {
     const struct lane *lane = &fleet->lanes[index];
-    const struct field *kept = fleet->step.step.ops[0].kind == OP_UNSHARP ? lane->fields[fleet->field] : NULL;
+    const struct field *kept = op_reads_kept(&fleet->step.step.ops[0]) ? lane->fields[fleet->field] : NULL;
 
     return lane->backend->advance(lane->device, lane->routines[0][0], fleet->form->steps,
                                   lane->fields[fleet->field], kept, lane->fields[to],
@@ -164,11 +164,11 @@ static bool compare(struct fleet *fleet, bool *equal)
     return done;
 }
 
-/* Two passes, so that the second one needs what the first has handed over. What the last operation of an
-   unsharp mask reads beside its input is another field then. */
+/* Two passes, so that the second one needs what the first has handed over. What combines two
+   fields would read another second field then. */
 static bool check(struct fleet *fleet, bool *equal)
 {
-    const unsigned passes = fleet->step.step.ops[0].kind == OP_UNSHARP ? 1 : 2;
+    const unsigned passes = op_reads_kept(&fleet->step.step.ops[0]) ? 1 : 2;
     bool done = bench_case_expect(fleet->bench, passes * fleet->form->steps) && fill(fleet);
 
     for (unsigned i = 0; done && i < passes; i++)

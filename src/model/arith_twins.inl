@@ -370,6 +370,27 @@ ARITH_FN arith_half twin(arith_store_f16)(real v)
     }
 #include "points.def"
 
+/* What combines two fields, each by its kind; and any of them. */
+#define COMBINE(constant, name, value)                                                                       \
+    ARITH_FN real twin(arith_combine_##constant)(real u, real kept, real a)                                  \
+    {                                                                                                        \
+        (void)kept, (void)a;                                                                                 \
+        return value;                                                                                        \
+    }
+#include "combine.def"
+
+ARITH_FN real twin(arith_combine)(enum combine kind, real u, real kept, real a)
+{
+    switch (kind) {
+#define COMBINE(constant, name, value)                                                                       \
+    case COMBINE_##constant:                                                                                 \
+        return twin(arith_combine_##constant)(u, kept, a);
+#include "combine.def"
+    default:
+        return u;
+    }
+}
+
 ARITH_FN real twin(arith_point)(enum point_kind kind, real v, real a, real b)
 {
     switch (kind) {

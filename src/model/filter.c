@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define GAUSS_TRUNCATE 4.0  /* the radius in standard deviations, as in scipy.ndimage */
+#define MOST_ORDER     8    /* of a derivative of a Gaussian */
 #define MATRIX_SIDE    1024 /* the most rows or columns of a matrix */
 
 /* The state of a builder, which the expressions of filters.def call b. */
@@ -142,12 +143,13 @@ static bool point(const struct building *b, enum point_kind kind)
     return true;
 }
 
-/* The same weights, from −radius to radius, along one axis. */
-static bool add_along(const struct building *b, unsigned axis, int radius, const double *weights)
+/* The same weights, from −radius to radius, along one axis of a chain. */
+static bool add_along(const struct building *b, size_t chain, unsigned axis, int radius,
+                      const double *weights)
 {
     for (int i = -radius; i <= radius; i++) {
         int dx = axis == 0 ? i : 0, dy = axis == 1 ? i : 0, dz = axis == 2 ? i : 0;
-        if (!stencil_add(&b->body->along[axis], dx, dy, dz, weights[i + radius], b->fault))
+        if (!stencil_add(&b->body->along[3 * chain + axis], dx, dy, dz, weights[i + radius], b->fault))
             return false;
     }
     return true;
@@ -168,8 +170,22 @@ static double *allocate_weights(const struct building *b, double radius)
     return weights;
 }
 
-/* The exponential is the project's own, so that the weights are the same wherever they are made. */
-static void gauss_weights(double sigma, int radius, double *weights)
+/* The derivative of a Gaussian of such a value at x: each order follows from the two below it. */
+static double gauss_derivative(double sigma, double x, unsigned order, double value)
+{
+    double below = 0.0;
+
+    for (unsigned n = 0; n < order; n++) {
+        double next = -(x * value + n * below) / (sigma * sigma);
+        below = value;
+        value = next;
+    }
+    return value;
+}
+
+/* The exponential is the project's own, so that the weights are the same wherever they are made. Taps
+   correlate, so the weight of a sample is the derivative on the other side of the centre. */
+static void gauss_weights(double sigma, int radius, unsigned order, double *weights)
 {
     double sum = 0.0;
 
@@ -178,29 +194,79 @@ static void gauss_weights(double sigma, int radius, double *weights)
             radius == 0 ? 1.0 : arith_exp_f64(-0.5 / (sigma * sigma) * ((double)i * (double)i));
         sum += weights[i + radius];
     }
-    for (int i = 0; i <= 2 * radius; i++)
-        weights[i] /= sum;
+    for (int i = -radius; i <= radius; i++)
+        weights[i + radius] = gauss_derivative(sigma, -i, order, weights[i + radius] / sum);
 }
 
-/* A Gaussian along each axis, whose deviation is in samples, or in units of its spacing. */
-static bool gauss_along_axes(const struct building *b, double given)
+/* A chain of Gaussians along each axis, whose deviation is in samples, or in units of its spacing; or of
+   their derivatives, of which each order is divided by the spacing once. */
+static bool gauss_chain(const struct building *b, double given, const double orders[3])
 {
+    const double *h = b->grid->spacing;
+    size_t chain = b->body->chains++;
+
     if (given < 0.0)
         return fault_raise(b->fault, STATUS_USAGE, "a standard deviation of %g is below 0", given);
     for (unsigned axis = 0; axis < b->grid->axes; axis++) {
-        double sigma = b->call->in_spacing ? given / b->grid->spacing[axis] : given;
+        double sigma = b->call->in_spacing ? given / h[axis] : given;
         double radius = floor(GAUSS_TRUNCATE * sigma + 0.5);
         double *weights = allocate_weights(b, radius);
         bool added;
         if (weights == NULL)
             return false;
-        gauss_weights(sigma, (int)radius, weights);
-        added = add_along(b, axis, (int)radius, weights);
+        gauss_weights(sigma, (int)radius, (unsigned)orders[axis], weights);
+        for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
+            weights[i] /= pow(h[axis], orders[axis]);
+        added = add_along(b, chain, axis, (int)radius, weights);
         free(weights);
         if (!added)
             return false;
+        if (orders[axis] > 0.0 && radius == 0.0)
+            return fault_raise(
+                b->fault, STATUS_USAGE,
+                "a derivative along %c of a standard deviation of %.10g samples has no taps: it "
+                "takes 0.125 or more",
+                "xyz"[axis], sigma);
     }
     return true;
+}
+
+static bool gauss_along_axes(const struct building *b, double given)
+{
+    static const double none[3] = {0.0, 0.0, 0.0};
+
+    return gauss_chain(b, given, none);
+}
+
+/* A Gaussian, or the derivative that is asked for. */
+static bool gauss_of_orders(const struct building *b, double given)
+{
+    const double *orders = b->call->orders;
+
+    if (b->call->order_count > 0 && b->call->order_count < b->grid->axes)
+        return fault_raise(b->fault, STATUS_USAGE, "order= takes a number for each of the %u axes",
+                           b->grid->axes);
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if (orders[axis] < 0.0 || orders[axis] > MOST_ORDER || orders[axis] != floor(orders[axis]))
+            return fault_raise(b->fault, STATUS_USAGE,
+                               "the order of a derivative is a whole number from 0 to %d", MOST_ORDER);
+        if (orders[axis] > 0.0 && axis >= b->grid->axes)
+            return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[axis]);
+    }
+    return gauss_chain(b, given, orders);
+}
+
+/* A chain for each axis: the derivative of a Gaussian along it. */
+static bool gauss_derivatives(const struct building *b, double given, double order)
+{
+    bool built = true;
+
+    for (unsigned axis = 0; axis < b->grid->axes && built; axis++) {
+        double orders[3] = {0.0, 0.0, 0.0};
+        orders[axis] = order;
+        built = gauss_chain(b, given, orders);
+    }
+    return built;
 }
 
 /* The mean of a box, along each axis. */
@@ -216,8 +282,9 @@ static bool box_along_axes(const struct building *b, double radius)
         return false;
     for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
         weights[i] = 1.0 / (2.0 * radius + 1.0);
+    b->body->chains = 1;
     for (unsigned axis = 0; axis < b->grid->axes && added; axis++)
-        added = add_along(b, axis, (int)radius, weights);
+        added = add_along(b, 0, axis, (int)radius, weights);
     free(weights);
     return added;
 }
@@ -375,13 +442,26 @@ static bool take_spacing_mark(const char *text, char *plain, size_t size, bool *
     return true;
 }
 
+/* "2,order=1,0,0" → "2" and the orders. */
+static bool take_orders(char *plain, struct filter_call *call)
+{
+    static const char mark[] = ",order=";
+    char *orders = strstr(plain, mark);
+
+    if (orders == NULL)
+        return true;
+    *orders = '\0';
+    return number_parse_list(orders + strlen(mark), ',', 1, 3, call->orders, &call->order_count);
+}
+
 static bool parse_numbers(const char *text, struct filter_call *call)
 {
     const struct filter *filter = call->filter;
     char plain[256];
 
-    if (filter->arguments == ARGUMENTS_SIGMA) {
-        if (!take_spacing_mark(text, plain, sizeof plain, &call->in_spacing))
+    if (filter->arguments != ARGUMENTS_NUMBERS) {
+        if (!take_spacing_mark(text, plain, sizeof plain, &call->in_spacing) ||
+            (filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call)))
             return false;
         text = plain;
     }
@@ -396,6 +476,7 @@ static bool parse_arguments(const char *text, struct filter_call *call)
         return text == NULL;
     case ARGUMENTS_NUMBERS:
     case ARGUMENTS_SIGMA:
+    case ARGUMENTS_ORDERS:
         return text != NULL && parse_numbers(text, call);
     case ARGUMENTS_AXIS:
         if (text == NULL || strlen(text) != 1 || *text < 'x' || *text > 'z')
@@ -432,7 +513,7 @@ void filter_call_free(struct filter_call *call)
 
 bool filter_uses_spacing(const struct filter_call *call)
 {
-    return call->filter->unit == UNIT_SPACING || call->in_spacing;
+    return call->filter->unit == UNIT_SPACING || call->in_spacing || call->order_count > 0;
 }
 
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
@@ -457,8 +538,8 @@ bool filter_build(const struct filter_call *call, const struct grid *grid, bool 
     }
     if (flip) {
         stencil_flip(&body->taps);
-        for (unsigned axis = 0; axis < 3; axis++)
-            stencil_flip(&body->along[axis]);
+        for (size_t i = 0; i < FILTER_PASSES; i++)
+            stencil_flip(&body->along[i]);
     }
     return true;
 }
@@ -466,6 +547,6 @@ bool filter_build(const struct filter_call *call, const struct grid *grid, bool 
 void filter_body_free(struct filter_body *body)
 {
     stencil_free(&body->taps);
-    for (unsigned axis = 0; axis < 3; axis++)
-        stencil_free(&body->along[axis]);
+    for (size_t i = 0; i < FILTER_PASSES; i++)
+        stencil_free(&body->along[i]);
 }

@@ -11,10 +11,12 @@
 #include <stddef.h>
 
 enum filter_kind {
-    FILTER_TAPS,     /* one stencil */
-    FILTER_AXES,     /* stencils along one axis each, in the order x, y, z */
-    FILTER_HEAT,     /* a stencil that the heat options make */
-    FILTER_UNSHARP,  /* the difference to a Gaussian, times an amount, added */
+    FILTER_TAPS,    /* one stencil */
+    FILTER_AXES,    /* stencils along one axis each, in the order x, y, z */
+    FILTER_HEAT,    /* a stencil that the heat options make */
+    FILTER_UNSHARP, /* the difference to a Gaussian, times an amount, added */
+    FILTER_SUM, /* several chains of stencils along the axes; an amount times each after the first is added */
+    FILTER_LENGTH,   /* several such chains: the length of the vector that they make */
     FILTER_GRADIENT, /* the length of the vector of central differences */
     FILTER_POINT,    /* of a sample by itself: a row of points.def */
     FILTER_COVER,    /* between stages: colour becomes colour times alpha; not one that --filter takes */
@@ -32,10 +34,14 @@ enum filter_arguments {
     ARGUMENTS_NONE,
     ARGUMENTS_NUMBERS, /* separated by commas */
     ARGUMENTS_SIGMA,   /* the same; the first may end in u: in units of spacing */
+    ARGUMENTS_ORDERS,  /* the same; behind the last, order= and the order of a derivative along each axis */
     ARGUMENTS_AXIS,    /* x, y or z */
     ARGUMENTS_TEXT,    /* a matrix */
     ARGUMENTS_FILE     /* the name of a taps file */
 };
+
+#define FILTER_CHAINS 3
+#define FILTER_PASSES (3 * FILTER_CHAINS)
 
 #define FILTER_NUMBERS 27 /* the most that a SPEC may hold */
 
@@ -44,9 +50,10 @@ struct filter_call;
 /* A filter on a grid. */
 struct filter_body {
     struct stencil taps;
-    struct stencil along[3]; /* x, y and z */
-    double amount;           /* FILTER_UNSHARP */
-    struct point point;      /* FILTER_POINT */
+    size_t chains;
+    struct stencil along[FILTER_PASSES]; /* x, y and z of each chain */
+    double amount;                       /* FILTER_UNSHARP, FILTER_SUM */
+    struct point point;                  /* FILTER_POINT */
 };
 
 struct filter {
@@ -67,7 +74,9 @@ struct filter_call {
     const char *spec; /* as given; the caller keeps it alive */
     double numbers[FILTER_NUMBERS];
     size_t count;
-    bool in_spacing;     /* ARGUMENTS_SIGMA */
+    bool in_spacing;     /* ARGUMENTS_SIGMA, ARGUMENTS_ORDERS */
+    double orders[3];    /* ARGUMENTS_ORDERS: along x, y, z */
+    size_t order_count;  /* how many of them were given */
     int axis;            /* ARGUMENTS_AXIS: 0, 1, 2 */
     const char *text;    /* ARGUMENTS_TEXT, ARGUMENTS_FILE: into spec */
     struct stencil taps; /* ARGUMENTS_FILE: read once, however many inputs there are */

@@ -155,20 +155,20 @@ static double taps_of_heat(const struct stage *stage)
 }
 
 /* Steps between checks, enough for checking to cost less than a tenth of the steps, on any device, for a step
-   that goes through memory once for each axis along which it has passes. It must depend on nothing else:
-   where a run stops follows from it. */
+   that goes through memory once for each of its passes. It must depend on nothing else: where a run stops
+   follows from it. */
 static uint64_t checks_interval(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
     double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
     double moving;
-    unsigned axes = 0;
+    unsigned passes = 0;
 
-    for (size_t axis = 0; axis < 3; axis++) {
-        taps += (double)body->along[axis].count;
-        axes += body->along[axis].count > 0;
+    for (size_t i = 0; i < FILTER_PASSES; i++) {
+        taps += (double)body->along[i].count;
+        passes += body->along[i].count > 0;
     }
-    moving = axes > 1 ? CHECK_TAPS * axes : 1.0;
+    moving = passes > 1 ? CHECK_TAPS * passes : 1.0;
     return (uint64_t)ceil(CHECK_SHARE * CHECK_TAPS / fmax(taps, moving));
 }
 
@@ -286,12 +286,38 @@ static double weight_of_taps(const struct stencil *taps)
     return fabs(sum - 1.0) <= rounding ? 1.0 : sum;
 }
 
+/* What the passes of a chain make of a constant of 1. */
+static double weight_of_chain(const struct stage *stage, size_t chain)
+{
+    double weight = 1.0;
+
+    for (size_t axis = 0; axis < 3; axis++) {
+        const struct stencil *along = &stage->body.along[3 * chain + axis];
+        if (along->count > 0)
+            weight *= weight_of_taps(along);
+    }
+    return weight;
+}
+
+static double weight_of_sum(const struct stage *stage)
+{
+    double weight = weight_of_chain(stage, 0);
+
+    for (size_t chain = 1; chain < stage->body.chains; chain++)
+        weight += stage->body.amount * weight_of_chain(stage, chain);
+    return weight;
+}
+
 double stage_weight(const struct stage *stage)
 {
     switch (stage->filter->kind) {
     case FILTER_TAPS:
         return weight_of_taps(&stage->body.taps);
+    case FILTER_AXES:
+    case FILTER_SUM:
+        return weight_of_sum(stage);
     case FILTER_GRADIENT:
+    case FILTER_LENGTH:
         return 0.0;
     case FILTER_POINT:
         return stage->body.point.a;
@@ -332,7 +358,7 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
         after.intercept = scaled_intercept(stage, steps);
     else if (after.intercept != 0.0)
         after.intercept = repeat(after.intercept, stage_weight(stage), 0.0, steps);
-    if (stage->filter->kind == FILTER_GRADIENT)
+    if (stage->filter->kind == FILTER_GRADIENT || stage->filter->kind == FILTER_LENGTH)
         after.slope = fabs(after.slope);
     return after;
 }
@@ -389,8 +415,8 @@ bool stage_reads_neighbours(const struct stage *stage)
 
     bool reads = stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps);
 
-    for (size_t axis = 0; axis < 3; axis++)
-        reads = reads || stencil_leaves_centre(&body->along[axis]);
+    for (size_t i = 0; i < FILTER_PASSES; i++)
+        reads = reads || stencil_leaves_centre(&body->along[i]);
     return reads;
 }
 
@@ -398,9 +424,11 @@ bool stage_reads_neighbours(const struct stage *stage)
 bool stage_is_asymmetric(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
+    bool symmetric = stencil_is_symmetric(&body->taps);
 
-    return !stencil_is_symmetric(&body->taps) || !stencil_is_symmetric(&body->along[0]) ||
-           !stencil_is_symmetric(&body->along[1]) || !stencil_is_symmetric(&body->along[2]);
+    for (size_t i = 0; i < FILTER_PASSES; i++)
+        symmetric = symmetric && stencil_is_symmetric(&body->along[i]);
+    return !symmetric && stage->filter->kind != FILTER_LENGTH;
 }
 
 void stage_free(struct stage *stage)

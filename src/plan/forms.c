@@ -14,7 +14,7 @@ bool forms_is_single(const struct stage *stage, const struct step *step)
 {
     bool seen = stage->until > 0.0 && checks_longest_gap(&stage->checks) <= 1;
 
-    return stage->steps == 1 || seen || step->count > 1 || step->keeps;
+    return stage->steps == 1 || seen || step->count > 1;
 }
 
 bool forms_is_free(const struct rung_wish *wish)
@@ -67,25 +67,26 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
 }
 
-/* Passes run as one where the device has a form for it. */
-static void join_passes(const struct forms_request *request, const struct stage *stage, struct step *step)
+/* The passes of a chain run as one where the device has a form for it. */
+static void join_passes(const struct forms_request *request, const struct stage *stage, struct step *step,
+                        size_t index)
 {
     struct rung_wish wish = wish_for_stage(request, stage);
     struct fault refusal;
     struct form form;
 
     wish.steps = 1;
-    if (lower_join(step) &&
-        !request->backend->settle(request->device, &step->ops[0], request->shape, &wish, &form, &refusal))
-        lower_part(step);
+    if (lower_join(step, index) &&
+        !request->backend->settle(request->device, &step->ops[index], request->shape, &wish, &form, &refusal))
+        lower_part(step, index);
 }
 
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault)
 {
     for (size_t i = 0; i < levels->stage_count; i++) {
-        join_passes(request, &levels->stages[i], &steps[i].step);
         for (size_t k = 0; k < steps[i].step.count; k++) {
+            join_passes(request, &levels->stages[i], &steps[i].step, k);
             if (!settle_op(request, &levels->stages[i], &steps[i], k, fault))
                 return false;
         }

@@ -3,12 +3,12 @@
    A level is one call of a routine over all planes, for one step or for several at once. Planes come in
    order, and a level reads some on both sides of those it computes. So it lags behind the planes that were
    read, by the reach of all levels up to it, and all levels of a pass advance together: the planes between
-   the first and the last reader are the depth, which fields must hold. Levels take turns with two or three
-   fields. What one has written is overwritten only behind its last reader, and that is part of the lag, too.
-   A walk goes through the levels one by one. Levels of many steps repeat themselves, some planes apart, so a
-   stride leaves out the rounds that are alike: a survey of a million steps takes a few. Where an edge wraps,
-   the first planes read the last, so all must be there first; or the grid is unrolled, with planes of the
-   other end beside it. */
+   the first and the last reader are the depth, which fields must hold. Levels take turns with two to
+   four fields. What one has written is overwritten only behind its last reader, and that is part of the lag,
+   too. A walk goes through the levels one by one. Levels of many steps repeat themselves, some planes apart,
+   so a stride leaves out the rounds that are alike: a survey of a million steps takes a few. Where an edge
+   wraps, the first planes read the last, so all must be there first; or the grid is unrolled, with planes of
+   the other end beside it. */
 #include "levels.h"
 
 #include "base/size.h"
@@ -36,13 +36,32 @@ struct levels_mark levels_settle(const struct levels *levels, struct levels_mark
     return mark;
 }
 
+/* Whether a step's input is needed from an operation on. */
+static bool needs_input(const struct levels_step *step, size_t index)
+{
+    return step->keeps || index <= step->step.last_reader;
+}
+
+/* The most fields that an operation of a step needs: to read and to write, and those that wait. */
+static size_t fields_of_step(const struct levels_step *step)
+{
+    size_t most = 2, waiting = 0;
+
+    for (size_t k = 1; k < step->step.count; k++) {
+        bool begins = step->step.ops[k].begins;
+        waiting = begins ? 1 : waiting;
+        most = size_most(most, 2 + waiting + (!begins && needs_input(step, k)));
+    }
+    return most;
+}
+
 size_t levels_field_count(const struct levels *levels)
 {
-    for (size_t i = 0; i < levels->stage_count; i++) {
-        if (levels->steps[i].keeps && levels->steps[i].step.count > 1)
-            return 3;
-    }
-    return 2;
+    size_t most = 2;
+
+    for (size_t i = 0; i < levels->stage_count; i++)
+        most = size_most(most, fields_of_step(&levels->steps[i]));
+    return most;
 }
 
 /* The most steps of a stage that one level takes: more than one where a step is a single operation, and not
@@ -167,12 +186,14 @@ static size_t reach_of(const struct levels *levels, const struct levels_step *st
     return reach > levels->planes / steps ? levels->planes : size_least(levels->planes, reach * steps);
 }
 
-/* A field that neither holds the level before nor what must be kept. */
-static unsigned free_field(const struct levels_walk *walk, bool keeps)
+/* A field that holds neither what the level reads nor what must be kept. */
+static unsigned free_field(const struct levels_walk *walk, const struct levels_step *step)
 {
+    const struct level *level = &walk->level;
+    bool needs = needs_input(step, level->op), waits = level->kept != level->input;
     unsigned field = 0;
 
-    while (field == walk->level.from || (keeps && field == walk->level.kept))
+    while (field == level->from || (needs && field == level->input) || (waits && field == level->kept))
         field++;
     return field;
 }
@@ -191,26 +212,54 @@ unsigned levels_walk_field(const struct levels_walk *walk)
     return walk->level.to;
 }
 
-/* The level reads its input to its reach. What is kept it reads at its own planes, which no later level is
- * ahead of. */
-static void note_readers(struct levels_walk *walk)
+/* The level reads `from` to its reach, and what is kept at its own planes. */
+static void note_readers(struct levels_walk *walk, const struct levels_step *step)
 {
     const struct level *level = &walk->level;
     size_t behind = size_least(walk->levels->planes, level->lag + level->reach);
+    const unsigned besides[] = {level->kept, level->input};
+    const bool reads[] = {op_reads_kept(&step->step.ops[level->op]), step->keeps && level->ends_step};
 
     walk->behind[level->from] = size_most(walk->behind[level->from], behind);
+    for (size_t i = 0; i < 2; i++) {
+        if (reads[i])
+            walk->behind[besides[i]] = size_most(walk->behind[besides[i]], level->lag);
+    }
     walk->behind[level->to] = level->lag;
     walk->depth = size_most(walk->depth, behind);
     walk->seam = size_most(walk->seam, level->reach - level->reach / level->steps);
     walk->count++;
 }
 
-/* A level writes a field that nobody needs any more. It lags behind the level before by its reach, and behind
-   the last reader of the field that it overwrites. */
+/* The fields that the walk's next level reads: what the one before wrote; or the step's input, if it begins a
+   chain. Returns how far what is there lags behind the planes that were read. */
+static size_t choose_sources(struct levels_walk *walk, const struct op *op)
+{
+    struct level *level = &walk->level;
+    size_t lag = level->lag;
+
+    level->from = level->to;
+    if (level->op == 0) {
+        level->input = level->kept = level->to;
+        walk->input_lag = walk->kept_lag = lag;
+    } else if (op->begins) {
+        level->kept = level->to;
+        walk->kept_lag = lag;
+        level->from = level->input;
+        lag = walk->input_lag;
+    }
+    return lag;
+}
+
+/* A level writes a field that nobody needs any more. It lags behind those that wrote what it reads, by its
+   reach, and behind the last reader of the field that it overwrites. Chains that begin with the same planes
+   go side by side, so a level may lag less than the one before it. */
 bool levels_walk_next(struct levels_walk *walk)
 {
     struct level *level = &walk->level;
     const struct levels_step *step;
+    const struct op *op;
+    size_t lag;
 
     if (levels_is_same_mark(walk->at, walk->end))
         return false;
@@ -219,18 +268,17 @@ bool levels_walk_next(struct levels_walk *walk)
     step = &walk->levels->steps[walk->at.stage];
     level->stage = walk->at.stage;
     level->op = walk->next_op;
-    level->from = level->to;
-    if (level->op == 0)
-        level->kept = level->from;
-    level->to = free_field(walk, step->keeps);
+    op = &step->step.ops[level->op];
+    lag = choose_sources(walk, op);
+    level->to = free_field(walk, step);
     /* How many steps it takes, and how far behind the planes that were read that puts it. */
     level->steps = steps_together(walk);
     level->behind = walk->at.step + level->steps;
     level->reach = reach_of(walk->levels, step, level->op, level->steps);
     level->ends_step = level->op + 1 == step->step.count;
-    level->lag =
-        size_least(walk->levels->planes, size_most(level->lag + level->reach, walk->behind[level->to]));
-    note_readers(walk);
+    lag = size_most(lag + level->reach, op_reads_kept(op) ? walk->kept_lag : 0);
+    level->lag = size_least(walk->levels->planes, size_most(lag, walk->behind[level->to]));
+    note_readers(walk, step);
     walk->next_op = level->ends_step ? 0 : level->op + 1;
     if (level->ends_step) {
         walk->at.step += level->steps;

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEVELS_FIELDS 3 /* the most that levels take turns with */
+#define LEVELS_FIELDS 4 /* the most that levels take turns with */
 
 /* A stage's step, with the form in which each of its operations runs. */
 struct levels_step {
     struct step step;
     struct form forms[LOWER_OPS];
-    bool keeps; /* the step's input is needed until its end */
+    bool keeps; /* the step's input is needed until its end, whichever operation is the last that reads it */
 };
 
 /* The steps of all stages, as levels are made of them. */
@@ -52,10 +52,12 @@ struct levels_mark {
    last `lag` of them, or all planes when all have been read. */
 struct level {
     size_t stage, op;
-    unsigned steps;          /* that it takes at once */
-    uint64_t behind;         /* of its stage, with these */
-    size_t reach, lag;       /* in planes; `planes` where all of them have to be there first */
-    unsigned from, to, kept; /* fields; kept is the step's input */
+    unsigned steps;    /* that it takes at once */
+    uint64_t behind;   /* of its stage, with these */
+    size_t reach, lag; /* in planes; `planes` where all of them have to be there first */
+    unsigned from, to; /* fields */
+    unsigned input;    /* the step's */
+    unsigned kept; /* what OP_COMBINE reads beside `from`; until a second chain begins, the step's input */
     bool ends_step;
 };
 
@@ -65,6 +67,7 @@ struct levels_walk {
     struct levels_mark at, end;
     size_t next_op;
     struct level level;           /* the one that the walk has come to */
+    size_t input_lag, kept_lag;   /* of the level that wrote these fields */
     size_t behind[LEVELS_FIELDS]; /* how far the last reader of each field lags behind the planes that were
                                      read */
     size_t depth;                 /* the greatest of these so far: planes to be remembered */
@@ -101,8 +104,8 @@ size_t levels_widest_reach(const struct levels *levels);
 /* A hash of how many steps levels take at once, and which planes they read. */
 uint64_t levels_digest(const struct levels *levels);
 
-/* The number of fields: one to read and one to write, and a third if a step of several operations needs its
-   input until its end. */
+/* The number of fields: one to read and one to write; one for a step's input while further operations need
+   it, and one for what a chain has made while the next one goes on. */
 size_t levels_field_count(const struct levels *levels);
 
 /* Begin a walk from one mark to another, whose input is in a field. Then go on to the next level; false if

@@ -140,7 +140,7 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
 
     *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
-    step->count++;
+    op->begins = step->count++ == 0;
     return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(stage, encoding, op, fault) ? op : NULL;
 }
 
@@ -222,23 +222,50 @@ static bool lower_gradient(const struct grid *grid, struct op *op, struct fault 
     return lowered;
 }
 
-/* An operation along each axis; unsharp adds what they took away from the step's input, which is kept for it.
- */
-static bool lower_along(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
-                        enum work_type work, struct step *step, struct fault *fault)
+/* What combines a chain with those before it; COMBINES is nothing. */
+static enum combine combine_of(const struct stage *stage, size_t chain)
 {
+    static const enum combine lengths[][FILTER_CHAINS] = {
+        {COMBINE_LENGTH_1},
+        {COMBINES, COMBINE_LENGTH_2},
+        {COMBINES, COMBINE_SQUARES, COMBINE_LENGTH_3},
+    };
+
+    switch (stage->filter->kind) {
+    case FILTER_SUM:
+        return chain > 0 ? COMBINE_SUM : COMBINES;
+    case FILTER_LENGTH:
+        return lengths[stage->body.chains - 1][chain];
+    default:
+        return COMBINES;
+    }
+}
+
+/* An operation along each axis, for each chain, and what combines the chains. */
+static bool lower_chain(const struct stage *stage, size_t chain, const struct grid *grid,
+                        const struct encoding *encoding, enum work_type work, struct step *step,
+                        struct fault *fault)
+{
+    enum combine combine = combine_of(stage, chain);
     struct op *op;
 
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_weights(&stage->body.along[axis], grid->axes, op, fault))
+        if (op == NULL || !lower_weights(&stage->body.along[3 * chain + axis], grid->axes, op, fault))
             return false;
+        op->begins = axis == 0;
+        if (axis == 0)
+            step->last_reader = step->count - 1;
     }
-    if (stage->filter->kind != FILTER_UNSHARP)
+    if (combine == COMBINES && stage->filter->kind != FILTER_UNSHARP)
         return true;
-    op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
-    step->keeps = op != NULL;
-    return op != NULL && settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+    op = begin_op(step, combine == COMBINES ? OP_UNSHARP : OP_COMBINE, stage, encoding, work, fault);
+    if (op == NULL)
+        return false;
+    op->combine = combine;
+    if (chain == 0)
+        step->last_reader = step->count - 1;
+    return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
 /* The operations of a step, by the kind of filter. */
@@ -252,8 +279,12 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
-    if (kind == FILTER_AXES || kind == FILTER_UNSHARP)
-        return lower_along(stage, grid, encoding, work, step, fault);
+    for (size_t chain = 0; chain < stage->body.chains; chain++) {
+        if (!lower_chain(stage, chain, grid, encoding, work, step, fault))
+            return false;
+    }
+    if (stage->body.chains > 0)
+        return true;
     op = begin_op(step, kinds[kind], stage, encoding, work, fault);
     if (op == NULL)
         return false;
@@ -313,39 +344,49 @@ static struct op join(const struct op *passes, size_t count)
     return joint;
 }
 
-bool lower_join(struct step *step)
+/* Let `to` operations take the place of `from` at an index. */
+static void move_ops(struct step *step, size_t index, size_t from, size_t to)
 {
+    memmove(step->ops + index + to, step->ops + index + from,
+            (step->count - index - from) * sizeof *step->ops);
+    step->count = step->count - from + to;
+    if (step->last_reader > index)
+        step->last_reader = step->last_reader + to - from;
+}
+
+bool lower_join(struct step *step, size_t index)
+{
+    struct op *passes = step->passes + step->pass_count;
     size_t count = 0;
 
-    while (count < step->count && count < LOWER_PASSES && step->ops[count].kind == OP_TAPS)
+    while (index + count < step->count && step->ops[index + count].kind == OP_TAPS &&
+           step->ops[index + count].begins == (count == 0))
         count++;
     if (count < 2)
         return false;
-    /* The passes move aside, where lower_part finds them again; the joint operation takes the place of the
-       first. */
-    memcpy(step->passes, step->ops, count * sizeof *step->ops);
-    step->pass_count = count;
-    step->ops[0] = join(step->passes, count);
-    memmove(step->ops + 1, step->ops + count, (step->count - count) * sizeof *step->ops);
-    step->count -= count - 1;
+    /* The passes move aside, where lower_part finds them again. */
+    memcpy(passes, step->ops + index, count * sizeof *passes);
+    step->pass_count += count;
+    move_ops(step, index, count, 1);
+    step->ops[index] = join(passes, count);
     return true;
 }
 
-void lower_part(struct step *step)
+void lower_part(struct step *step, size_t index)
 {
-    const size_t count = step->pass_count;
+    const size_t count = step->ops[index].pass_count;
 
     if (count == 0)
         return;
-    memmove(step->ops + count, step->ops + 1, (step->count - 1) * sizeof *step->ops);
-    memcpy(step->ops, step->passes, count * sizeof *step->ops);
-    step->count += count - 1;
-    step->pass_count = 0;
+    step->pass_count -= count;
+    move_ops(step, index, 1, count);
+    memcpy(step->ops + index, step->passes + step->pass_count, count * sizeof *step->ops);
 }
 
 void lower_free(struct step *step)
 {
-    lower_part(step);
+    for (size_t i = step->count; i > 0; i--)
+        lower_part(step, i - 1);
     for (size_t i = 0; i < step->count; i++) {
         mem_free(step->ops[i].taps);
         mem_free(step->ops[i].outside);

@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOWER_PASSES 3
-#define LOWER_OPS    4 /* one along each of three axes and what combines them */
+#define LOWER_PASSES FILTER_PASSES
+#define LOWER_OPS    (FILTER_PASSES + FILTER_CHAINS) /* and what combines each chain with those before it */
 
 /* One step of a stage: its operations in order. */
 struct step {
     struct op ops[LOWER_OPS];
     size_t count;
-    struct op passes[LOWER_PASSES]; /* while they are joined: what the first operation does */
+    struct op passes[LOWER_PASSES]; /* those that are joined */
     size_t pass_count;
-    bool keeps; /* the last operation reads the step's input beside the one before it */
+    size_t last_reader; /* of the step's input */
 };
 
 /* Channels that a joint flux puts under one conductivity; one has nothing to share. Colour times alpha goes
@@ -40,9 +40,10 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);
 
-/* Let one operation, an OP_PASSES, stand for a step's passes; false where it has no two of them. And back. */
-bool lower_join(struct step *step);
-void lower_part(struct step *step);
+/* Let one operation, an OP_PASSES, stand for the passes of the chain that an operation begins; false where it
+   begins none, or one without two passes. And back, the last ones joined first. */
+bool lower_join(struct step *step, size_t index);
+void lower_part(struct step *step, size_t index);
 
 /* All steps of a stage of FILTER_POINT, as conversion takes them along. */
 bool lower_point(const struct stage *stage, enum work_type work, struct point *point, struct fault *fault);

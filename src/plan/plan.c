@@ -35,7 +35,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
             continue;
         if (!lower_stage(stage, &job->in.grid, &job->field, job->work, &step->step, fault))
             return false;
-        step->keeps = step->step.keeps || stage->until > 0.0;
+        step->keeps = stage->until > 0.0;
     }
     return true;
 }

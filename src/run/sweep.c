@@ -241,7 +241,7 @@ static bool advance_member(struct sweep *sweep, const struct level *level, struc
     const struct plan *plan = sweep->plan;
     const struct levels_step *step = &plan->steps[level->stage];
     const struct field *kept =
-        step->step.ops[level->op].kind == OP_UNSHARP ? sweep->lane->fields[level->kept] : NULL;
+        op_reads_kept(&step->step.ops[level->op]) ? sweep->lane->fields[level->kept] : NULL;
     size_t most = piece_planes(sweep);
     struct range piece = {planes.first, 0};
 
@@ -263,7 +263,7 @@ static bool advance_member(struct sweep *sweep, const struct level *level, struc
 static bool list_changes(const struct sweep *sweep, const struct level *level, struct range planes,
                          double *changes, struct fault *fault)
 {
-    return sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->kept],
+    return sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->input],
                                         sweep->lane->fields[level->to], sweep->plan->job->in.grid.channels,
                                         planes, changes, fault);
 }
@@ -378,24 +378,21 @@ static size_t next_reach(const struct sweep_team *team, struct levels_walk *next
     return team->shares.count > 1 && levels_walk_next(next) ? next->level.reach : 0;
 }
 
-/* Start to bring what the next level reads out of a field. */
-static bool begin_exchange(struct sweep_team *team, unsigned field)
+/* Start to bring what the next level reads. */
+static bool begin_exchange(struct sweep_team *team, const struct level *next)
 {
-    struct levels_walk next;
-    size_t reach = next_reach(team, &next);
-
-    count_for(team, &next.level);
-    return exchange_begin(&team->exchange, reach, field, &team->fine);
+    count_for(team, next);
+    return exchange_begin(&team->exchange, next->reach, next->from, &team->fine);
 }
 
 /* Exchange what the next level reads, while nothing is computed. */
-static bool exchange_at_once(struct sweep_team *team, unsigned field)
+static bool exchange_at_once(struct sweep_team *team)
 {
     struct levels_walk next;
 
     return next_reach(team, &next) == 0 ||
-           (begin_exchange(team, field) && exchange_send(&team->exchange, &team->fine) &&
-            exchange_end(&team->exchange, field, &team->fine));
+           (begin_exchange(team, &next.level) && exchange_send(&team->exchange, &team->fine) &&
+            exchange_end(&team->exchange, next.level.from, &team->fine));
 }
 
 /* The planes that another thread computes. */
@@ -462,16 +459,15 @@ static bool advance_and_exchange(struct sweep_team *team)
 {
     struct levels_walk next;
     size_t reach = next_reach(team, &next);
-    unsigned to = team->walk.level.to;
 
     if (!hides(&team->shares, reach)) {
         advance(team, WHOLE, 0);
-        return exchange_at_once(team, to);
+        return exchange_at_once(team);
     }
     advance(team, LOW, reach);
     advance(team, HIGH, reach);
-    return begin_exchange(team, to) && advance_inside_and_send(team, reach) &&
-           exchange_end(&team->exchange, to, &team->fine);
+    return begin_exchange(team, &next.level) && advance_inside_and_send(team, reach) &&
+           exchange_end(&team->exchange, next.level.from, &team->fine);
 }
 
 /* Add the changes that a rank brings to the sums, in the order of its planes. */
@@ -548,7 +544,8 @@ static bool go_on(struct sweep_team *team)
 
 /* ---- a run ---- */
 
-/* The levels up to the first one for which no plane is ready; `done` are the planes of the last of them. */
+/* The levels of all steps up to the first one of which no plane is ready; `done` are the planes of the last
+   of them. Within a step, a chain may have planes ready while the one before it has none yet. */
 static bool walk_levels(struct sweep_team *team, size_t *done)
 {
     struct levels_walk *walk = &team->walk;
@@ -556,9 +553,9 @@ static bool walk_levels(struct sweep_team *team, size_t *done)
     /* The input is a state, too: after no step. And the first level needs planes of others. */
     if (team->members->frame.of_source)
         show(team, levels_walk_field(walk));
-    if (!exchange_at_once(team, levels_walk_field(walk)))
+    if (!exchange_at_once(team))
         return false;
-    while (*done > 0 && levels_walk_next(walk)) {
+    while ((*done > 0 || walk->next_op > 0) && levels_walk_next(walk)) {
         const struct range planes = own_planes(team, 0);
         *done = planes.first + planes.count;
         if (!advance_and_exchange(team))

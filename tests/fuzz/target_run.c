@@ -86,8 +86,8 @@ static bool is_small(const struct job *job)
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
         size_t taps = 1 + stage->body.taps.count;
-        for (unsigned axis = 0; axis < 3; axis++)
-            taps += stage->body.along[axis].count;
+        for (size_t pass = 0; pass < FILTER_PASSES; pass++)
+            taps += stage->body.along[pass].count;
         if (stage->steps > STEPS_MOST)
             return false;
         operations += samples * (double)stage->steps * (double)taps * (double)(stage->heat.inner + 1);

@@ -112,7 +112,7 @@ static each_part<T> each_part_of(const struct cuda_job *job, long long first, in
     part.plane_stride = from.plane_stride();
     part.from = from.samples + (first - from.first * channels) * part.layer_stride;
     part.to = to.samples + (first - to.first * channels) * part.layer_stride;
-    if (op->kind == OP_UNSHARP) {
+    if (op_reads_kept(op)) {
         const cuda_view<T> &kept = *static_cast<const cuda_view<T> *>(job->kept);
         part.kept = kept.samples + (first - kept.first * channels) * part.layer_stride;
     }

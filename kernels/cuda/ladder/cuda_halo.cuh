@@ -251,7 +251,7 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 /* Any op with taps; ops on single samples have nothing to share. */
 static inline bool halo_serves(const struct cuda_question *asked)
 {
-    if (asked->op->kind == OP_UNSHARP || asked->op->kind == OP_POINT)
+    if (op_reads_kept(asked->op) || asked->op->kind == OP_POINT)
         return cuda_refuse(asked->refusal, "a sample reads no neighbours: nothing to share");
     if (asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "no taps");

@@ -1,12 +1,13 @@
-/* Rung `naive` for ops that take a pixel at a time: unsharp, filters of points.def, alpha in and out of
- * colours, and fluxes whose channels share one conductivity, where cuda_faces.cu does not serve them.
+/* Rung `naive` for ops that take a pixel at a time: unsharp, sums of chains, filters of points.def, alpha
+ * in and out of colours, and fluxes whose channels share one conductivity, where cuda_faces.cu does not serve
+ * them.
  *
  * Known as: elementwise (map) kernels.
  * Idea: a thread computes one sample; or, of channels that go together, all of a pixel, so that their
  *   exponentials are computed once.
  * Adds: nothing.
  * Costs: nothing; of a flux, each tap is a load of its own.
- * Traffic per sample: 2 words, unsharp 3.
+ * Traffic per sample: 2 words, of two fields 3.
  * Wins when: no other rung serves the op. */
 #include "cuda_each_sample.cuh"
 
@@ -20,6 +21,16 @@ __global__ void __launch_bounds__(EACH_THREADS) unsharp_kernel(each_part<T> part
         return;
     const T blurred = part.from[site.offset], original = part.kept[site.offset];
     part.to[site.offset] = cuda_fma(amount, original - blurred, original);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) combine_kernel(each_part<T> part, enum combine kind, T amount)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    part.to[site.offset] = cuda_combine(kind, part.from[site.offset], part.kept[site.offset], amount);
 }
 
 template <typename T>
@@ -144,6 +155,8 @@ template <typename T> static const void *pointwise_kernel_of(const struct op *op
     switch (op->kind) {
     case OP_UNSHARP:
         return reinterpret_cast<const void *>(&unsharp_kernel<T>);
+    case OP_COMBINE:
+        return reinterpret_cast<const void *>(&combine_kernel<T>);
     case OP_POINT:
         return reinterpret_cast<const void *>(&point_kernel<T>);
     case OP_COVER:
@@ -162,7 +175,7 @@ template <typename T> static bool pointwise_shape(const struct cuda_question *as
     if (kernel == NULL)
         return cuda_refuse(asked->refusal, "a sample reads its neighbours");
     *form = each_form(asked, kernel);
-    if (asked->op->kind == OP_UNSHARP) {
+    if (op_reads_kept(asked->op)) {
         form->bytes_per_update = 3.0 * sizeof(T);
         form->operations_per_update = 3;
     } else if (asked->op->kind == OP_POINT) {
@@ -197,6 +210,9 @@ static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block
     switch (op->kind) {
     case OP_UNSHARP:
         return CUDA_LAUNCH(job->stream, grid, block, 0, unsharp_kernel<T>, part, static_cast<T>(op->amount));
+    case OP_COMBINE:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, combine_kernel<T>, part, op->combine,
+                           static_cast<T>(op->amount));
     case OP_POINT:
         return CUDA_LAUNCH(job->stream, grid, block, 0, point_kernel<T>, part, op->point.kind,
                            static_cast<T>(op->point.a), static_cast<T>(op->point.b));

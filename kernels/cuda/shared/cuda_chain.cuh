@@ -68,6 +68,15 @@ CUDA_ARITH_2(srgb_to_linear)
 CUDA_ARITH_2(srgb_from_linear)
 CUDA_ARITH_3(gamma_scaled)
 
+CUDA_INLINE float cuda_combine(enum combine kind, float u, float kept, float a)
+{
+    return arith_combine_f32(kind, u, kept, a);
+}
+CUDA_INLINE double cuda_combine(enum combine kind, double u, double kept, double a)
+{
+    return arith_combine_f64(kind, u, kept, a);
+}
+
 CUDA_INLINE float cuda_point(enum point_kind kind, float v, float a, float b)
 {
     return arith_point_f32(kind, v, a, b);
