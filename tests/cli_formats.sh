@@ -90,7 +90,7 @@ for option in '--type u16' '--endian little' '--skip 352' '--channels 2'; do
 done
 refuses 2 'voxfilt: scan.nii: a NIfTI file, whose header replaces -n and -d; --format raw reads the whole file as samples' \
     convert -i scan.nii --format nii -d 6,5,4 -o out
-refuses 2 'voxfilt: out.nii: --level: the format nii is not compressed' \
+refuses 2 'voxfilt: out.nii: --level: the format nii takes no level of compression' \
     convert -i scan.raw -d 6,5,4 -t u16 --level 3 -o out.nii
 convert -i scan.nii --level 9 -o best.nii.gz
 gzip -dc best.nii.gz > unpacked.nii

@@ -264,7 +264,6 @@ before_volume tiff-like.dcm 132 "II*\\000\\010$(zeros 123)DICM"
 before_volume a.npz 30 'PK\003\004'
 before_volume a.vtk 64 '# vtk DataFile Version 3.0\n'
 before_volume a.vti 64 '<VTKFile type="ImageData">\n'
-before_volume a.jpg 20 '\377\330\377\340'
 before_volume a.gif 20 'GIF89a'
 before_volume a.webp 20 'RIFF\000\002\000\000WEBPVP8 '
 dicom='dcm2niix converts it to NIfTI' png='convert it to PNG for imgheat' vtk='ParaView saves its samples as MetaImage'
@@ -274,7 +273,6 @@ cannot_read a.h5 'an HDF5 file' 'h5dump -d DATASET -b LE -o FILE writes raw samp
 cannot_read a.npz 'a ZIP archive' 'unpack it; an .npz holds files of NumPy'
 cannot_read a.vtk 'a VTK file' "$vtk"
 cannot_read a.vti 'a VTK file' "$vtk"
-cannot_read a.jpg 'a JPEG picture' "$png"
 cannot_read a.gif 'a GIF picture' "$png"
 cannot_read a.webp 'a WebP picture' "$png"
 
@@ -345,8 +343,8 @@ result $? 'which is true'
 accepts 'but not that of another format' 'voxfilt: out.nrrd.gz: a NIfTI file is written, despite the name
 ' voxfilt -i out.nii.gz -o out.nrrd.gz
 accepts 'but not one of a format that is compressed' '' v8 -o out.raw.gz
-accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
-' imgheat gray.png -o gray.JPG
+accepts 'a PNG under the name of a bitmap' 'imgheat: gray.BMP: a PNG picture is written, despite the name
+' imgheat gray.png -o gray.BMP
 accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png
 accepts 'a plot under the name of a picture' 'voxfilt: --plot: plot.png: SVG is written, despite the name
 ' v8 --until 1e9 -s 3 --check-every 1 --plot=plot.png -o out

@@ -257,10 +257,10 @@ result $? 'so many, by their numbers'
 same 'frame 0 is the input' 0.png f-000.png
 same 'frame 1' 4.png f-001.png
 same 'frame 2' 8.png f-002.png
-accepts 'losses of all frames are told at once' 'imgheat: cut-%d.jpg: a PNG picture is written, despite the name
+accepts 'losses of all frames are told at once' 'imgheat: cut-%d.bmp: a PNG picture is written, despite the name
 imgheat: last.png: 2506 samples (70 %) were cut off at 255
-imgheat: cut-%d.jpg: 16375 samples (65 %) were cut off at 255
-' imgheat -f scale:3,0 -f heat -s 6 --frames 'cut-%d.jpg' -o last.png rgb.png
+imgheat: cut-%d.bmp: 16375 samples (65 %) were cut off at 255
+' imgheat -f scale:3,0 -f heat -s 6 --frames 'cut-%d.bmp' -o last.png rgb.png
 accepts 'frames of every step' '' imgheat -s 3 --frames 'g %d.png' -o last.png in.png
 [ -s 'g 0.png' ] && [ -s 'g 3.png' ] && [ ! -e 'g 4.png' ]
 result $? 'three, and the input'

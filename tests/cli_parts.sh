@@ -266,8 +266,8 @@ for form in nrrd mha; do
     refuses 2 "voxfilt: --piece: cat cannot join samples that are compressed behind the header of a file $form; without --level they are not" \
         volume --piece 2/2 --level 3 --out-format $form -o out
 done
-refuses 2 'voxfilt: out: --level: the format nii is not compressed' volume --piece 1/2 --level 0 --out-format nii -o out
-refuses 2 'voxfilt: out: --level: the format raw is not compressed' volume --piece 2/2 --level 3 --out-format nii -o out
+refuses 2 'voxfilt: out: --level: the format nii takes no level of compression' volume --piece 1/2 --level 0 --out-format nii -o out
+refuses 2 'voxfilt: out: --level: the format raw takes no level of compression' volume --piece 2/2 --level 3 --out-format nii -o out
 refuses 2 'voxfilt: --piece: 31 pieces of 30 planes' volume --piece 1/31 -o out
 refuses 2 'voxfilt: --piece: 0/3: expected K/N, with K from 1 to N' volume --piece=0/3 -o out
 refuses 2 'voxfilt: --piece: 1/2: --part is given, too' volume --part 1/2 --piece 1/2 -o out

@@ -166,6 +166,7 @@ voxfilt.1 --until UNTIL_STEPS
 imgheat.1 --until UNTIL_STEPS
 voxfilt.1 --level MOST_LEVEL GZIP_LEVEL
 imgheat.1 --level MOST_LEVEL PNG_LEVEL
+imgheat.1 --quality JPEG_QUALITY
 imgheat.1 --frames MOST_FRAMES
 END
 }

@@ -1,5 +1,5 @@
 """Pixels of a PNG of 8-bit gray or RGB, told by nothing of ours: pixels.py FILE X,Y... prints the colour of each of these
-pixels, as RRGGBB on a line."""
+pixels, as RRGGBB on a line; pixels.py --pnm FILE... writes each file as FILE.pnm."""
 import struct
 import sys
 import zlib
@@ -44,7 +44,17 @@ def picture(path):
     return step, rows
 
 
+def write_pnm(path):
+    step, rows = picture(path)
+    with open(path + '.pnm', 'wb') as out:
+        out.write(b'P%d\n%d %d\n255\n' % (6 if step == 3 else 5, len(rows[0]) // step, len(rows)) + b''.join(rows))
+
+
 def main():
+    if sys.argv[1] == '--pnm':
+        for path in sys.argv[2:]:
+            write_pnm(path)
+        return
     step, rows = picture(sys.argv[1])
     for place in sys.argv[2:]:
         x, y = map(int, place.split(','))

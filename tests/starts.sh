@@ -20,6 +20,11 @@ if grep -q '^#define HAVE_TIFF 1' "$build/config.h"; then
 else
     skip 'this build has no libtiff'
 fi
+if grep -q '^#define HAVE_JPEG 1' "$build/config.h"; then
+    loads_no libjpeg 'that waits for a JPEG file'
+else
+    skip 'this build has no libjpeg'
+fi
 if grep -q '^CUDA_LIBS = .*-static-libstdc++' "$build/Makefile"; then
     loads_no libstdc++ "what nvcc's stubs need of it is linked"
     loads_no libgcc_s "what nvcc's stubs need of it is linked"

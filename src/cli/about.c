@@ -101,7 +101,7 @@ static void print_usage(FILE *stream, enum program program)
     else
         fprintf(stream, "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"
                         "       imgheat [OPTION]... -o DIR/ FILE...\n"
-                        "Filter PNG pictures: convolutions and heat steps.\n\n"
+                        "Filter PNG and JPEG pictures: convolutions and heat steps.\n\n"
                         "  cat in.png | imgheat > out.png\n\n");
 }
 

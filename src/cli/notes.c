@@ -25,11 +25,11 @@
 /* "an NRRD file is". */
 static const char *phrase_written(const struct format *format, char *text, size_t size)
 {
-    if (format->is_picture)
-        return "a PNG picture is";
-    if (format->title == NULL)
+    const char *name = format->picture != NULL ? format->picture : format->title;
+
+    if (name == NULL)
         return "raw samples are";
-    snprintf(text, size, "%s is", format->title);
+    snprintf(text, size, "%s is", name);
     return text;
 }
 

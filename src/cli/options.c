@@ -88,6 +88,7 @@ static bool check_measuring(const struct options *options, struct fault *fault)
         {options->job.has_out_endian, "--out-endian"},
         {options->job.ranged, "--out-range"},
         {options->level >= 0, "--level"},
+        {options->quality > 0, "--quality"},
         {options->sync, "--sync"},
         {options->plan.memory > 0, "--memory"},
         {options->report != REPORT_NONE, "--report"},

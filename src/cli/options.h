@@ -56,8 +56,9 @@ struct options {
     struct job_request job;
     struct plan_request plan;
     struct run_request run;
-    int level; /* of compression; −1: the format's default */
-    bool sync; /* outputs are on the disk before they get their names */
+    int level;   /* of compression; −1: the format's default */
+    int quality; /* of a JPEG; 0: its default */
+    bool sync;   /* outputs are on the disk before they get their names */
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
     const char *preview;     /* the path of a picture, or NULL */

@@ -40,7 +40,9 @@ struct pipeline_request run_one_request(const struct options *options, const cha
                                        .job = options->job,
                                        .plan = options->plan,
                                        .out_format = options->out_format,
+                                       .pictures = options->program == PROGRAM_IMGHEAT,
                                        .level = options->level,
+                                       .quality = options->quality,
                                        .sync = options->sync,
                                        .run = options->run,
                                        .peers = options->peers,
@@ -49,13 +51,6 @@ struct pipeline_request run_one_request(const struct options *options, const cha
     /* Candidates are listed only if somebody will read them. */
     request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
-    /* Each program has its own formats, and names the other for those of the other. */
-    if (options->program == PROGRAM_IMGHEAT) {
-        request.format = &format_png;
-    } else {
-        request.refused = &format_png;
-        request.refusal = "a PNG picture: imgheat filters pictures";
-    }
     return request;
 }
 

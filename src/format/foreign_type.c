@@ -24,7 +24,6 @@ static const struct foreign_type kinds[] = {
     {"a DICOM file", ".dcm .dicom", "dcm2niix converts it to NIfTI", MARK(128, "DICM"), false},
     {"an HDF5 file", ".h5 .hdf5 .nxs", "h5dump -d DATASET -b LE -o FILE writes raw samples",
      MARK(0, "\x89HDF\r\n\032\n"), false},
-    {"a JPEG picture", ".jpg .jpeg", to_png, MARK(0, "\xff\xd8\xff"), false},
     {"a GIF picture", ".gif", to_png, MARK(0, "GIF8"), false},
     {"a BMP picture", ".bmp", to_png, NO_MARK, false},
     {"a WebP picture", ".webp", to_png, MARK(8, "WEBPVP8"), false},

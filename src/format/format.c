@@ -7,6 +7,7 @@
 #include "format.h"
 
 #include "base/number.h"
+#include "png/icc.h"
 #include "byte_stream.h"
 #include "foreign_type.h"
 
@@ -17,8 +18,10 @@
 #include <strings.h>
 
 /* As far as a file lets itself be looked into ahead, and what is inflated of that where it is gzip: every
-   mark lies within. */
-enum { SNIFF_BYTES = 4096, PLAIN_BYTES = 1024 };
+   mark lies within. Those of pictures come first, and no more is waited for where only a picture will do. */
+enum { SNIFF_BYTES = 4096, PLAIN_BYTES = 1024, PICTURE_BYTES = 8 };
+
+#define GAMMA_UNIT 1e5
 
 const struct format *const format_list[] = {
 #define FORMAT(symbol, name) &format_##symbol,
@@ -61,6 +64,30 @@ size_t header_plane_bytes(const struct header *header)
 size_t header_samples(const struct header *header)
 {
     return header->volumes * grid_samples(&header->grid);
+}
+
+/* The chunk whose profile has to be known to tell what colours mean; NULL where sRGB or gAMA does. */
+static const char *unknown_profile(const struct png_chunks *chunks, const struct header *header)
+{
+    const struct png_chunk *profile = png_chunks_find(chunks, "iCCP");
+    enum icc_space space = header->grid.channels > 2 ? ICC_RGB : ICC_GRAY;
+
+    if (profile != NULL && !icc_chunk_is_srgb(profile, space))
+        return "iCCP";
+    return png_chunks_find(chunks, "cICP") != NULL ? "cICP" : NULL;
+}
+
+void header_describe_colour(struct header *header, const struct png_chunks *chunks)
+{
+    const struct png_chunk *gamma = png_chunks_find(chunks, "gAMA");
+    bool srgb = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
+
+    header->profile = unknown_profile(chunks, header);
+    header->damaged = chunks->damaged;
+    header->file_gamma = 0;
+    for (size_t i = 0; header->profile == NULL && gamma != NULL && !srgb && i < gamma->size; i++)
+        header->file_gamma = header->file_gamma * 256 + gamma->bytes[i];
+    header->file_gamma /= GAMMA_UNIT;
 }
 
 bool source_refuse(const struct source *source, struct fault *fault, const char *format, ...)
@@ -318,7 +345,7 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
     named = format_of_name(file_in_name(file));
     /* Pictures count whatever is said; extents mean raw samples; then the file decides, and only then its
        name. */
-    if (marked != NULL && marked->is_picture)
+    if (marked != NULL && marked->picture != NULL)
         return marked;
     if (request->has_dims)
         return marked == &format_raw_gz ? marked : &format_raw;
@@ -329,6 +356,18 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
     if (named != NULL && named->title != NULL)
         return named;
     return marked != NULL ? marked : &format_raw;
+}
+
+const struct format *format_of_picture(struct file_in *file, struct fault *fault)
+{
+    unsigned char start[PICTURE_BYTES];
+    const struct format *marked;
+    size_t got;
+
+    if (!file_in_peek(file, start, sizeof start, &got, fault))
+        return NULL;
+    marked = find_marked(start, got);
+    return marked != NULL && marked->picture != NULL ? marked : &format_png;
 }
 
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault)
@@ -375,7 +414,10 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
     }
     if (request->level >= 0 && !format->compresses)
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
-                             "--level: the format %s is not compressed", format->name);
+                             "--level: the format %s takes no level of compression", format->name);
+    if (request->quality > 0 && !format->has_quality)
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
+                             "--quality: the format %s keeps samples as they are", format->name);
     if (header->volumes > 1 && !format->holds_series)
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
                              "the format %s holds no series, and there are %zu volumes (--out-format)",

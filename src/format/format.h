@@ -24,6 +24,7 @@
 #include "base/spool.h"
 #include "model/grid.h"
 #include "model/sample.h"
+#include "png/png_chunks.h"
 #include "geometry.h"
 
 #include <stdbool.h>
@@ -79,6 +80,9 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes, channels counted. */
 size_t header_samples(const struct header *header);
 
+/* Tell, by the chunks of a picture, what its colours mean. The chunks stay where they are. */
+void header_describe_colour(struct header *header, const struct png_chunks *chunks);
+
 /* A description of the input by the command line. Only raw samples need it; a format whose header describes
    the samples refuses most of it (source_open). */
 struct source_request {
@@ -107,6 +111,8 @@ struct source {
        file_in_make_cancellable and file_in_cancel let another thread end such a wait. */
     struct file_in *awaited;
     struct header header;
+    const struct png_chunks *chunks; /* of a picture: what its file tells besides, as a PNG has it; it may
+                                        grow until the end. NULL in other formats */
     char note[512];    /* what was assumed about the samples, shown once the job is accepted; else empty */
     char warning[512]; /* a reason to doubt that, shown at the same time; else empty */
     char dropped[512]; /* at the end: what no output can keep of this file, by name; else empty */
@@ -122,6 +128,7 @@ struct source {
 struct sink_request {
     const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
+    int quality;                 /* 1 to 100; 0: the format's own default */
     size_t threads;              /* for the format's own work, at least 1 */
     const struct grid *whole;    /* the grid that the header is to describe where only a part of it is written
                                     here (--part); NULL: what is written */
@@ -154,6 +161,7 @@ struct sink {
 enum format_family {
     FAMILY_RAW,
     FAMILY_PNG,
+    FAMILY_JPEG,
     FAMILY_NIFTI,
     FAMILY_NRRD,
     FAMILY_METAIMAGE,
@@ -183,14 +191,16 @@ struct format {
     bool joins; /* parts may be joined by cat: the header comes first, and samples, compressed or not, can
                    follow in pieces */
     bool compresses;      /* it takes a level of compression (--level) */
+    bool has_quality;     /* samples are stored about as they are, at a quality (--quality) */
     bool holds_series;    /* a file may have several volumes */
     bool holds_spacing;   /* its header tells how far apart samples are */
     bool holds_geometry;  /* the header can say where the grid is in space */
     bool holds_intensity; /* the header can say what samples stand for: slope and intercept */
     bool holds_colours;   /* the header can say which channels are red, green and blue */
     enum format_alpha alpha;
-    bool is_picture; /* it holds a picture, and is no format of volumes */
-    bool is_stack;   /* an output consists of several files, a picture each */
+    const char *picture; /* as messages name a file of it that holds a picture: "a PNG picture"; NULL: it is a
+                            format of volumes */
+    bool is_stack;       /* an output consists of several files, a picture each */
     /* The ending of the file beside the header that takes the samples, as they are and compressed; NULL:
        samples follow the header in its own file. */
     const char *data_suffix, *data_suffix_compressed;
@@ -265,6 +275,10 @@ const struct format *format_chosen(int place);
    that is not read (foreign_type.h). */
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,
                                      struct fault *fault);
+
+/* The format of an input that is to hold a picture: by its first bytes; that of PNG, which refuses what it is
+   not, where they are of none. NULL where they could not be read. */
+const struct format *format_of_picture(struct file_in *file, struct fault *fault);
 
 /* The format that a name's ending stands for, NULL if none; and the length of the name without
    that ending. */

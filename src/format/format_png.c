@@ -16,11 +16,11 @@
 #include "png/png_adam7.h"
 #include "png/png_image_data.h"
 #include "png/png_chunks.h"
-#include "png/icc.h"
 #include "png/png_rows.h"
 #include "png/png_error.h"
 #include "format.h"
 #include "foreign_type.h"
+#include "format_jpeg.h"
 #include "png_stack.h"
 
 #include <setjmp.h>
@@ -34,8 +34,6 @@ enum {
     CHUNKS_MOST = 1000,
     DEFLATE_RATIO_MOST = 1032 /* two bits stand for 258 bytes at the best */
 };
-
-#define GAMMA_UNIT 1e5
 
 /* A picture that is being read. */
 struct reader {
@@ -233,27 +231,6 @@ static void configure(struct reader *reader)
     png_set_read_user_chunk_fn(png, reader, take_chunk);
 }
 
-/* The chunk whose profile has to be known to tell what colours mean; NULL where sRGB or gAMA does. */
-static const char *unknown_profile(const struct png_chunks *chunks, const struct header *header)
-{
-    const struct png_chunk *profile = png_chunks_find(chunks, "iCCP");
-    enum icc_space space = header->grid.channels > 2 ? ICC_RGB : ICC_GRAY;
-    if (profile != NULL && !icc_chunk_is_srgb(profile, space))
-        return "iCCP";
-    return png_chunks_find(chunks, "cICP") != NULL ? "cICP" : NULL;
-}
-
-static void describe_colour(const struct png_chunks *chunks, struct header *header)
-{
-    const struct png_chunk *gamma = png_chunks_find(chunks, "gAMA");
-    bool srgb = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
-    header->profile = unknown_profile(chunks, header);
-    header->damaged = chunks->damaged;
-    header->file_gamma = 0;
-    if (header->profile == NULL && gamma != NULL && !srgb)
-        header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
-}
-
 /* The samples that rows will have: a key colour becomes alpha, and a palette becomes RGB. */
 static void describe_samples(struct reader *reader, struct header *header)
 {
@@ -266,7 +243,7 @@ static void describe_samples(struct reader *reader, struct header *header)
     header->grid.channels = ((color_type & PNG_COLOR_MASK_COLOR) != 0 ? 3U : 1U) + (header->alpha ? 1U : 0U);
     header->type = png_get_bit_depth(reader->png, reader->info) == 16 ? SAMPLE_U16 : SAMPLE_U8;
     header->endian = ENDIAN_BIG;
-    describe_colour(&reader->chunks, header);
+    header_describe_colour(header, &reader->chunks);
 }
 
 /* Before anything is allocated for the sizes that the header claims: could the file hold as much? */
@@ -336,6 +313,7 @@ static bool open_source(struct source *source, const struct source_request *requ
     if (reader == NULL)
         return false;
     source->state = reader;
+    source->chunks = &reader->chunks;
     reader->file = source->file;
     reader->data.read = read_file;
     reader->data.threads = request->threads;
@@ -436,6 +414,14 @@ static bool end_source(struct source *source, struct fault *fault)
     return true;
 }
 
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
+{
+    (void)written;
+    if (sink->family == FAMILY_JPEG)
+        jpeg_list_dropped(source->chunks, dropped, size);
+}
+
 /* ---- writing ---- */
 
 static bool check_writable(const struct sink *sink, struct fault *fault)
@@ -464,8 +450,8 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     if (!check_writable(sink, fault))
         return false;
     struct png_encoder_picture picture = png_stack_picture(header, request);
-    if (request->origin != NULL && request->origin->format == &format_png)
-        picture.chunks = &((const struct reader *)request->origin->state)->chunks;
+    if (request->origin != NULL)
+        picture.chunks = request->origin->chunks;
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
         return false;
     sink->state = encoder;
@@ -491,12 +477,13 @@ static void discard_sink(struct sink *sink)
 const struct format format_png = {
     PNG_TRAITS,
     .summary = "Portable Network Graphics",
-    .is_picture = true,
+    .picture = "a PNG picture",
     .sniff = sniff,
     .open = open_source,
     .hold_in_spool = hold_in_spool,
     .read = read_rows,
     .end = end_source,
+    .list_dropped = list_dropped,
     .close = close_source,
     .create = create_sink,
     .write = write_rows,

@@ -14,13 +14,13 @@
 #include "tiff_reader.h"
 
 #include "base/diag.h"
+#include "base/library.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #ifdef HAVE_TIFF
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -202,30 +202,19 @@ static struct {
 #undef FUNCTION
 } libtiff;
 
-static const struct function {
-    const char *name;
-    void *place; /* in libtiff */
-} functions[] = {
+static const struct library_function functions[] = {
 #define FUNCTION(name) {#name, &libtiff.name},
     LIBTIFF_FUNCTIONS
 #undef FUNCTION
 };
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static bool find_functions(void *handle)
+/* The old handlers print on standard error; those that know the file take their place. */
+static void take_messages(void)
 {
-    for (size_t i = 0; i < FUNCTIONS; i++) {
-        void *function = dlsym(handle, functions[i].name);
-        if (function == NULL)
-            return false;
-        memcpy(functions[i].place, &function, sizeof function);
-    }
-    /* The old handlers print on standard error; those that know the file take their place. */
     libtiff.TIFFSetErrorHandler(NULL);
     libtiff.TIFFSetWarningHandler(NULL);
     libtiff.TIFFSetErrorHandlerExt(take_error);
     libtiff.TIFFSetWarningHandlerExt(take_warning);
-    return true;
 }
 
 /* Load it, unless that is done. */
@@ -233,17 +222,17 @@ static bool load(const char *file, struct fault *fault)
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     static bool loaded;
-    void *handle;
+    const char *failure = NULL;
 
     pthread_mutex_lock(&turn);
     if (!loaded) {
-        handle = dlopen(TIFF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-        loaded = handle != NULL && find_functions(handle);
-        if (!loaded)
+        failure = library_load(TIFF_LIBRARY, functions, sizeof functions / sizeof *functions);
+        loaded = failure == NULL;
+        if (loaded)
+            take_messages();
+        else
             fault_set_for(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s",
-                          dlerror());
-        if (!loaded && handle != NULL)
-            dlclose(handle);
+                          failure);
     }
     pthread_mutex_unlock(&turn);
     return loaded;

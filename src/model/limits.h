@@ -20,6 +20,8 @@
 #define PNG_LEVEL  6
 #define GZIP_LEVEL 3
 
+#define JPEG_QUALITY 90 /* if none is given */
+
 /* A number of this list as text, in a string. */
 #define TEXT(number)          TEXT_EXPANDED(number)
 #define TEXT_EXPANDED(number) #number

@@ -51,14 +51,17 @@ static size_t codec_threads(const struct pipeline *pipeline)
 static const struct format *find_format(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct format *format = request->format != NULL ? request->format
-                                  : pipeline->first != NULL
-                                      ? &format_png_stack
-                                      : format_of_input(pipeline->file, &request->source, fault);
+    const struct format *format;
 
-    if (format == NULL || format != request->refused)
+    if (request->pictures)
+        return format_of_picture(pipeline->file, fault);
+    format = request->format != NULL   ? request->format
+             : pipeline->first != NULL ? &format_png_stack
+                                       : format_of_input(pipeline->file, &request->source, fault);
+    if (format == NULL || format->picture == NULL)
         return format;
-    fault_set_for(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s", request->refusal);
+    fault_set_for(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s: imgheat filters pictures",
+                  format->picture);
     return NULL;
 }
 
@@ -91,7 +94,7 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
     char name[PATTERN_NAME_MOST];
     uint64_t first;
 
-    if (request->format != NULL || !pattern_is_png(request->input))
+    if (request->pictures || request->format != NULL || !pattern_is_png(request->input))
         return true;
     if (!png_stack_find(request->input, &first, name, fault))
         return false;
@@ -181,9 +184,9 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline, con
 
     if (request->out_format != NULL)
         return request->out_format;
-    if (!origin->is_picture && pattern_is_png(path))
+    if (origin->picture == NULL && pattern_is_png(path))
         return &format_png_stack;
-    return named == NULL || origin->is_picture || named->is_picture ? origin : named;
+    return named == NULL || (origin->picture == NULL) != (named->picture == NULL) ? origin : named;
 }
 
 /* Whether it is a piece, but not the first, which has the header. */
@@ -217,6 +220,7 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                    .header = &job->written,
                                    .sink = {.pattern = path,
                                             .level = stays_raw ? -1 : pipeline->request->level,
+                                            .quality = pipeline->request->quality,
                                             .whole = leads ? &job->out.grid : NULL,
                                             .threads = threads,
                                             .origin = &pipeline->source},

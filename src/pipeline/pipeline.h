@@ -42,8 +42,7 @@ struct pipeline;
 struct pipeline_request {
     const char *input, *output;   /* as file_in_open and file_out_open take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */
-    const struct format *refused; /* the format that is not taken, whoever names it; NULL: all are */
-    const char *refusal;          /* why it is not */
+    bool pictures;                /* the input has to be a picture; else it must not be one */
     struct source_request source; /* but for its threads: those of the plan are taken */
     struct job_request job;
     struct plan_request plan;
@@ -53,6 +52,7 @@ struct pipeline_request {
     const char
         *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
     int level;        /* as sinks take it */
+    int quality;      /* as sinks take it */
     bool sync;        /* outputs are on the disk when the run is done */
 
     /* Once all outputs are written, of several ranks by rank 0: complete other files, and add those that get

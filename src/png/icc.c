@@ -314,36 +314,49 @@ static bool inflate_part(z_stream *zlib, unsigned char *to, size_t size, bool la
     return zlib->avail_out == 0 && (last ? outcome == Z_STREAM_END && zlib->avail_in == 0 : outcome == Z_OK);
 }
 
-static bool inflated_is_srgb(z_stream *zlib, enum icc_space space)
+/* The first field of a profile is its size, by which room for it is taken. The fault is not passed on: for
+   want of memory, a profile counts as none. */
+static unsigned char *inflate_profile(z_stream *zlib, size_t most, size_t *size)
 {
-    unsigned char head[SIZE_BYTES];
-    if (!inflate_part(zlib, head, sizeof head, false))
-        return false;
-    /* The first field of a profile is its size, by which room for the rest is taken. The fault is not passed
-       on: for want of memory the profile merely counts as another one. */
+    unsigned char head[SIZE_BYTES], *profile;
     struct fault fault;
-    size_t size = get32(head);
-    if (size <= sizeof head || size > PROFILE_BYTES_MOST)
-        return false;
-    unsigned char *profile = mem_alloc(size, 1, "a colour profile", &fault);
+
+    if (!inflate_part(zlib, head, sizeof head, false))
+        return NULL;
+    *size = get32(head);
+    if (*size <= sizeof head || *size > most)
+        return NULL;
+    profile = mem_alloc(*size, 1, "a colour profile", &fault);
     if (profile == NULL)
-        return false;
+        return NULL;
     memcpy(profile, head, sizeof head);
-    bool is = inflate_part(zlib, profile + sizeof head, size - sizeof head, true) &&
-              icc_is_srgb(profile, size, space);
+    if (inflate_part(zlib, profile + sizeof head, *size - sizeof head, true))
+        return profile;
     mem_free(profile);
-    return is;
+    return NULL;
+}
+
+unsigned char *icc_chunk_inflate(const struct png_chunk *chunk, size_t most, size_t *size)
+{
+    const unsigned char *name_end = memchr(chunk->bytes, 0, chunk->size), *end = chunk->bytes + chunk->size;
+    unsigned char *profile;
+
+    if (name_end == NULL || end - name_end < 2 || name_end[1] != METHOD_DEFLATE)
+        return NULL;
+    z_stream zlib = {.next_in = (z_const Bytef *)name_end + 2, .avail_in = (uInt)(end - name_end - 2)};
+    if (inflateInit(&zlib) != Z_OK)
+        return NULL;
+    profile = inflate_profile(&zlib, most, size);
+    inflateEnd(&zlib);
+    return profile;
 }
 
 bool icc_chunk_is_srgb(const struct png_chunk *chunk, enum icc_space space)
 {
-    const unsigned char *name_end = memchr(chunk->bytes, 0, chunk->size), *end = chunk->bytes + chunk->size;
-    if (name_end == NULL || end - name_end < 2 || name_end[1] != METHOD_DEFLATE)
-        return false;
-    z_stream zlib = {.next_in = (z_const Bytef *)name_end + 2, .avail_in = (uInt)(end - name_end - 2)};
-    if (inflateInit(&zlib) != Z_OK)
-        return false;
-    bool is = inflated_is_srgb(&zlib, space);
-    inflateEnd(&zlib);
+    size_t size;
+    unsigned char *profile = icc_chunk_inflate(chunk, PROFILE_BYTES_MOST, &size);
+    bool is = profile != NULL && icc_is_srgb(profile, size, space);
+
+    mem_free(profile);
     return is;
 }

@@ -17,6 +17,10 @@ enum icc_space { ICC_GRAY, ICC_RGB };
    the ICC says, is not. */
 bool icc_is_srgb(const unsigned char *profile, size_t size, enum icc_space space);
 
+/* Inflate the profile in a chunk iCCP, of at most `most` bytes. What comes out is released with mem_free;
+   NULL if the chunk is damaged, holds more, or memory is short. */
+unsigned char *icc_chunk_inflate(const struct png_chunk *chunk, size_t most, size_t *size);
+
 /* The same of the profile in a chunk iCCP. One over 64 KiB, which holds tables, is not. */
 bool icc_chunk_is_srgb(const struct png_chunk *chunk, enum icc_space space);
 

@@ -254,7 +254,11 @@ for picture in *.png; do
     cp "$picture" in.png
     run pictures $number in.png -- imgheat in.png -f gauss:1 -o o.png
     run pictures h$number in.png -- imgheat in.png -s 2 --linear --crop 1: -o o.png --level 1
+    imgheat "$picture" -f identity -o in.jpg || continue
+    run pictures j$number in.jpg -- imgheat in.jpg -f gauss:1 -o o.jpg
+    run pictures k$number in.jpg -- imgheat in.jpg -f identity --linear -o o.png
 done
+run pictures d grey.png -- imgheat grey.png -f sharpen -o o.jpg --quality 70
 run pictures a in.png -- imgheat in.png -s 3 --frames h-%d.png --every 1 --stats --report=text:r.txt -o o.png
 run pictures b in.png rgba.png -- imgheat in.png rgba.png -f sobel:x --explain
 run pictures c rgba.png -- imgheat rgba.png -f gauss:1 -f sharpen --alpha-mode separate -v -o o.png
