@@ -40,6 +40,7 @@ def by_scipy(expression, samples, edge):
     mode, _, value = edge.partition(":")
     names = {
         name: functools.partial(getattr(ndimage, name), mode=mode, cval=float(value or 0))
+        if hasattr(ndimage, name) else getattr(numpy, name)
         for name in re.findall(r"\w+(?=\()", expression)
     }
     return eval(expression, {"a": samples, **names})
