@@ -92,6 +92,7 @@ enum op_kind {
     OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the step's input, u its blur */
     OP_COMBINE,  /* u ← a function of kept and u: combine.def */
     OP_GRADIENT, /* the length of the vector of central differences */
+    OP_RANK,     /* one of the samples that the taps read, by their order: voxfilt(7), ARITHMETIC */
     OP_POINT,    /* a function of a single sample: points.def */
     OP_COVER,    /* colour → colour times alpha, and colour once more, as premultiplied pictures have it */
     OP_UNCOVER   /* and back, for the first channels only */
@@ -148,6 +149,9 @@ struct op {
     bool begins;
     enum combine combine;
     double amount; /* OP_UNSHARP; OP_COMBINE: a */
+
+    size_t rank;   /* OP_RANK: samples that come before the one that is taken; fewer than taps */
+    bool descends; /* OP_RANK: the greatest comes first, NaN still last */
 
     struct point point; /* OP_POINT, done once */
 

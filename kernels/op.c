@@ -5,7 +5,7 @@
 const char *op_name(const struct op *op)
 {
     static const char *const points[] = {
-#define POINT(constant, name, ...) #name,
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) #name,
 #include "model/points.def"
     };
     static const char *const combines[] = {
@@ -26,6 +26,8 @@ const char *op_name(const struct op *op)
         return combines[op->combine];
     case OP_GRADIENT:
         return "gradient";
+    case OP_RANK:
+        return "rank";
     case OP_COVER:
         return "cover";
     case OP_UNCOVER:

@@ -345,6 +345,9 @@ static const struct box {
     {"-f sobel:x --spacing 4,3", 2, {-1, -1, 0}, {1, 1, 0}, {-0.25, 0, 0.25, -0.5, 0, 0.5, -0.25, 0, 0.25}},
     {"-f prewitt:y --spacing 4,0.5", 2, {-1, -1, 0}, {1, 1, 0}, {-2, -2, -2, 0, 0, 0, 2, 2, 2}},
     {"-f identity", 3, {0, 0, 0}, {0, 0, 0}, {1}},
+    {"-f median:1", 2, {-1, -1, 0}, {1, 1, 0}, {1, 1, 1, 1, 1, 1, 1, 1, 1}},
+    {"-f min:1,ball", 2, {-1, -1, 0}, {1, 1, 0}, {0, 1, 0, 1, 1, 1, 0, 1, 0}},
+    {"-f order:2,1,y", 3, {0, -2, 0}, {0, 2, 0}, {1, 1, 1, 1, 1}},
     {"-f star:2", 2, {-1, -1, 0}, {1, 1, 0}, {0, 1, 0, 1, -4, 1, 0, 1, 0}},
     {"-f seven:1,2,3,4,5,6,7", 3, {-1, -1, -1}, {1, 1, 1}, {0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 4, 0, 2, 1,
                                                             3, 0, 5, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0}},
@@ -615,6 +618,33 @@ START_TEST(chains_of_derivatives)
 }
 END_TEST
 
+/* Their ranks in the window; as scipy.ndimage has percentiles. */
+START_TEST(ranks_are_counted)
+{
+    static const struct {
+        const char *options;
+        unsigned axes;
+        size_t rank;
+    } ranks[] = {{"-f median:1", 3, 13},
+                 {"-f median:2,ball", 2, 6},
+                 {"-f max:3,ball", 2, FILTER_GREATEST},
+                 {"-f min:3", 3, 0},
+                 {"-f order:1,8", 2, 8},
+                 {"-f percentile:1,100", 2, 8},
+                 {"-f percentile:1,99.9", 2, 8},
+                 {"-f percentile:1,50", 3, 13},
+                 {"-f percentile:2,30,x", 3, 1},
+                 {"-f percentile:7,0,ball", 2, 0}};
+
+    for (size_t i = 0; i < LENGTH(ranks); i++) {
+        struct stage stage;
+        build(ranks[i].options, ranks[i].axes, &stage);
+        ck_assert_msg(stage.body.rank == ranks[i].rank, "%s", ranks[i].options);
+        stage_free(&stage);
+    }
+}
+END_TEST
+
 START_TEST(unsharp_takes_its_amount)
 {
     struct stage stage;
@@ -691,6 +721,25 @@ static const struct {
      "--filter: far.taps: line 1: the tap at 1048577 0 0 reaches farther than 1048576 samples"},
     {"-f taps:solid.taps", STATUS_USAGE,
      "--filter: taps:solid.taps: it has taps along z, and this grid has no z axis"},
+    {"-f median:1,w", STATUS_USAGE, "--filter: median:1,w: expected median:R[,SHAPE]"},
+    {"-f median:ball", STATUS_USAGE, "--filter: median:ball: expected median:R[,SHAPE]"},
+    {"-f max:1,ball,x", STATUS_USAGE, "--filter: max:1,ball,x: expected max:R[,SHAPE]"},
+    {"-f min:1.5", STATUS_USAGE, "--filter: min:1.5: the radius is a whole number, 0 or more"},
+    {"-f max:-1", STATUS_USAGE, "--filter: max:-1: the radius is a whole number, 0 or more"},
+    {"-f max:1048577", STATUS_USAGE, "--filter: max:1048577: a radius of 1048577 is more than 1048576"},
+    {"-f median:1,z", STATUS_USAGE, "--filter: median:1,z: this grid has no z axis"},
+    {"-f median:95", STATUS_USAGE,
+     "--filter: median:95: a radius of 95 is too large: the box around a window has at most 35937 samples"},
+    {"-f order:1,9", STATUS_USAGE,
+     "--filter: order:1,9: a window of 9 samples has those from 0 to 8 in order"},
+    {"-f order:1,-1,ball", STATUS_USAGE,
+     "--filter: order:1,-1,ball: a window of 5 samples has those from 0 to 4 in order"},
+    {"-f order:1,0.5", STATUS_USAGE,
+     "--filter: order:1,0.5: a window of 9 samples has those from 0 to 8 in order"},
+    {"-f percentile:1,100.5", STATUS_USAGE,
+     "--filter: percentile:1,100.5: a percentile of 100.5 is not from 0 to 100"},
+    {"-f percentile:1,-1", STATUS_USAGE,
+     "--filter: percentile:1,-1: a percentile of -1 is not from 0 to 100"},
     {"-f box:1 --dt 1", STATUS_USAGE, "--dt: box:1: this filter is not heat"},
     {"-f heat --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
     {"-f heat --flux linear --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
@@ -1086,9 +1135,10 @@ static const struct {
     {"-f gradmag:1", false},
     {"-f identity", true},
     {"-f sharpen", true},
+    {"-f median:1", true},
+    {"-f min:2,ball", true},
     {"-f gradient", false},
     {"-f scale:1,0", false},
-    {"-f clamp:0,1", false},
     {"-f laplace", false},
     {"-f star:6", false},
     {"-f sobel:x", false},
@@ -1334,6 +1384,7 @@ static Suite *model_suite(void)
     tcase_add_test(filters, box_is_a_mean);
     tcase_add_test(filters, derivatives_of_gauss);
     tcase_add_test(filters, chains_of_derivatives);
+    tcase_add_test(filters, ranks_are_counted);
     tcase_add_test(filters, unsharp_takes_its_amount);
     tcase_add_loop_test(filters, bad_filters_are_refused, 0, (int)LENGTH(filter_refusals));
     tcase_add_test(stages, the_limit_is_stable);

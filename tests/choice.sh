@@ -198,6 +198,10 @@ done
 cube -f unsharp:2,1
 cube -f log:1.5
 square -f gradmag:2
+cube -f median:1
+square -f median:1
+square -f median:2
+cube -f max:5
 square -s 16
 rm cube.raw square.raw
 

@@ -52,6 +52,8 @@ for edge in reflect mirror nearest wrap constant:7 hold; do
         -f gauss:1 -e $edge -f unsharp:1,0.5 -e $edge -f heat -s 4 -e $edge -f gradient -e $edge
     on_fleets "chains of passes, -e $edge" '2 3' -i tall.raw -d 13,9,47 -t u16 \
         -f log:0.7 -e $edge -f dog:0.4,1 -s 2 -e $edge -f gradmag:0.6 -e $edge --out-type f32
+    on_fleets "ranks, -e $edge" '2 3' -i tall.raw -d 13,9,47 -t u16 \
+        -f median:1 -s 2 -e $edge -f max:4 -e $edge -f percentile:2,20,ball -e $edge
 done
 for planes in 1 2 3 4 5 7 16 17; do
     for edge in reflect wrap hold; do

@@ -40,7 +40,7 @@ means() # OPTION GIVEN MEANT MESSAGE
     refuses 2 "voxfilt: $4; did you mean $3?" voxfilt "$1" "$2"
 }
 
-for pair in gaus:gauss gausian:gauss Gauss:gauss gaussian:gauss soble:sobel lap:laplace blur:gauss median:median; do
+for pair in gaus:gauss gausian:gauss Gauss:gauss gaussian:gauss soble:sobel lap:laplace blur:gauss hough:hough; do
     given=${pair%:*} meant=${pair#*:}
     if [ "$given" = "$meant" ]; then
         refuses 2 "voxfilt: --filter: $given: no such filter (--list names them)" voxfilt -f "$given"
@@ -138,11 +138,12 @@ idle() # NOTE OPTION ARGUMENT...
 
 printf '0 0 0 2\n' > centre.taps
 printf '0 0 0 0.5\n1 0 0 0.5\n' > ahead.taps
-for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1 dog:0,0.1; do
+for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1 dog:0,0.1 median:0; do
     idle "$spec reads no neighbours" '--edge wrap' -f "$spec"
 done
 idle 'heat reads no neighbours' '--edge hold' -f heat --dt 0
-for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1 log:1 dog:1,2 gradmag:1 gauss:1,order=2,0,0; do
+for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1 log:1 dog:1,2 gradmag:1 gauss:1,order=2,0,0 \
+    median:1,ball max:2; do
     idle "$spec is the same when flipped" --flip -f "$spec"
 done
 
@@ -152,6 +153,7 @@ heeded() # ARGUMENT...
 }
 heeded -f gradient -e wrap
 heeded -f unsharp:1,1 -e wrap
+heeded -f min:1,z -e wrap
 heeded -f sobel:x --flip
 heeded -f gauss:1,order=1,0,0 --flip
 heeded -f taps:ahead.taps -e wrap --flip

@@ -40,7 +40,8 @@ v16 -f sobel:y --spacing 3,1,3 -o across.raw
 v16 -f sobel:y -o plain.raw
 same 'spacing across a derivative does not count' across.raw plain.raw
 
-for filter in gauss:1 box:1 dog:1,2 unsharp:1,1 sharpen identity matrix:2 seven:1,2,3,4,5,6,7 twentyseven:1,2,3,4; do
+for filter in gauss:1 box:1 dog:1,2 unsharp:1,1 median:1 max:1 sharpen identity matrix:2 seven:1,2,3,4,5,6,7 \
+    twentyseven:1,2,3,4; do
     refuses 2 'voxfilt: --spacing: no stage of this chain uses it, and the output does not keep it' v16 -f "$filter" --spacing 1,2,3 -o out
 done
 accepts '--spacing may be for the header of the output alone' '' v16 -f identity --spacing 0.5,0.25,2 -o spaced.nrrd

@@ -21,7 +21,8 @@ $cuda/volumes : base model kernels $cuda/shared
 $cuda/pictures : base model kernels $cuda/shared
 $cuda/fluxes  : base model kernels $cuda/shared
 $cuda/sums    : base model kernels $cuda/shared
-$cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/fluxes $cuda/sums
+$cuda/ranks   : base model kernels $cuda/shared $cuda/ladder
+$cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/fluxes $cuda/sums $cuda/ranks
 png           : base model
 format        : base model png
 plan          : base model peers kernels format

@@ -118,6 +118,40 @@ START_TEST(gradients_of_pictures)
 }
 END_TEST
 
+/* ---- ranks ---- */
+
+/* Grids of several tiles and runs of rows: widths, rows, planes. The last are for windows of many samples. */
+static const size_t rank_extents[][3] = {
+    {301, 150, 1}, {128, 131, 1}, {133, 37, 4}, {64, 140, 3}, {41, 27, 5}};
+
+/* Each way to find a rank: the medians with networks of their own, other networks, bisection; extremes along
+   each axis, and of balls. */
+static const char *const rank_filters[] = {
+    "median:1", "median:2", "order:1,5",  "median:1,ball", "percentile:4,20,x", "percentile:70,50,y",
+    "max:1",    "min:12",   "max:3,ball", "min:40,y",      "median:6",          "order:3,8,ball"};
+
+START_TEST(ranks_in_tiles)
+{
+    const char *filter = rank_filters[_i];
+    size_t from = _i < 4 ? 0 : 2, many = strcmp(filter, "median:6") == 0 || strchr(filter, 'b') != NULL;
+
+    for (size_t i = 0; i < EDGE_RULES * 2; i++) {
+        size_t turn = i + (size_t)_i;
+        const size_t *extents = rank_extents[many ? 4 : from + turn % (LENGTH(rank_extents) - from)];
+        char options[100];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(extents[2] == 1 ? 2 : 3, extents[0], extents[1], extents[2]),
+                              .work = turn / 2 % 3 < 2 ? WORK_F32 : WORK_F64,
+                              .fill = turn % 4 == 3 ? FILL_SPECIAL : FILL_RANDOM};
+        if (strcmp(filter, "median:6") == 0)
+            trial.grid = grid_make(2, extents[0], extents[1], 1);
+        trial.grid.channels = 1 + (unsigned)i % 3;
+        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
+        trial_check(&trial, false);
+    }
+}
+END_TEST
+
 /* ---- windows of volumes ---- */
 
 /* Less than a pack, rows of whole packs and of one column more; less than a tile, several, and more planes
@@ -382,6 +416,7 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, windows_beside_a_sample, 0, 5);
     tcase_add_loop_test(tests, square_windows, 1, 17);
     tcase_add_test(tests, gradients_of_pictures);
+    tcase_add_loop_test(tests, ranks_in_tiles, 0, (int)LENGTH(rank_filters));
     return tests;
 }
 

@@ -17,6 +17,15 @@ TOLERANCE = 1e-12  # of the largest sample, as the page says
 EDGES = ["reflect", "mirror", "nearest", "wrap", "constant", "constant:3"]
 SHAPES = [(6, 9, 13), (1, 2, 5), (7, 8, 17)]  # z, y, x
 RODS = [(1,), (2,), (7,), (8,), (131,)]
+OF_WINDOWS = [  # of samples within a radius; other expressions than the table has
+    ("median_filter(a, footprint=ball(a, 2))", "-f median:2,ball"),
+    ("rank_filter(a, 1, footprint=ball(a, 1))", "-f order:1,1,ball"),
+    ("maximum_filter(a, footprint=ball(a, 3))", "-f max:3,ball"),
+    ("percentile_filter(a, 100, 3)", "-f percentile:1,100"),
+    ("percentile_filter(a, 70, footprint=ball(a, 2))", "-f percentile:2,70,ball"),
+    ("minimum_filter(a, 21)", "-f min:10"),
+    ("median_filter(a, 7)", "-f median:3"),
+]
 OF_RODS = [  # what the table has for three axes
     ("correlate(a, [1, 2, 3])", "-f matrix:1,2,3"),
     ("convolve(a, [1, 2, 3])", "-f matrix:1,2,3 --flip"),
@@ -36,14 +45,18 @@ def table(page):
         yield [re.sub(r"\\f[BIR]", "", text).replace("\\-", "-").replace("\\(dq", '"') for text in (tag, body)]
 
 
+def ball(samples, radius):
+    return sum(offset**2 for offset in numpy.ogrid[(slice(-radius, radius + 1),) * samples.ndim]) <= radius**2
+
+
 def by_scipy(expression, samples, edge):
     mode, _, value = edge.partition(":")
     names = {
         name: functools.partial(getattr(ndimage, name), mode=mode, cval=float(value or 0))
-        if hasattr(ndimage, name) else getattr(numpy, name)
         for name in re.findall(r"\w+(?=\()", expression)
+        if hasattr(ndimage, name)
     }
-    return eval(expression, {"a": samples, **names})
+    return eval(expression, {"a": samples, "ball": ball, **names})
 
 
 def by_voxfilt(options, samples, edge):
@@ -56,6 +69,9 @@ def by_voxfilt(options, samples, edge):
 def agree(expression, options, edge, shapes):
     random = numpy.random.default_rng(5)
     for shape in shapes:
+        # Under mirror, scipy 1.17 reads wrong samples of a rod that is much shorter than a window.
+        if shape in [(1,), (2,)] and edge == "mirror" and re.search("median|rank|percentile", expression):
+            continue
         samples = random.uniform(-100, 100, shape)
         ours, theirs = by_voxfilt(options, samples, edge), by_scipy(expression, samples, edge)
         if not numpy.abs(ours - theirs).max() <= TOLERANCE * numpy.abs(samples).max():
@@ -72,6 +88,8 @@ def main():
             if edge == "constant:3" and re.search("sobel|prewitt|order=|gaussian_laplace|magnitude", expression):
                 continue
             print(0 if agree(expression, options, edge, SHAPES) else 1, f"{expression} is {options}, {edge}")
+    for (expression, options), edge in itertools.product(OF_WINDOWS, EDGES):
+        print(0 if agree(expression, options, edge, SHAPES + RODS) else 1, f"{expression} is {options}, {edge}")
     of_rods = OF_RODS + [row for row in rows if not re.search(r"axis|order|\[|\(a, \(", row[0])]
     for (expression, options), edge in itertools.product(of_rods, EDGES):
         print(0 if agree(expression, options, edge, RODS) else 1, f"one axis: {expression} is {options}, {edge}")

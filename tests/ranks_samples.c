@@ -9,11 +9,11 @@ static const char *const chains[] = {
     "-f heat -s 3",
     "-f gauss:0.7 -f unsharp:1,2",
     "-f log:0.6 -f gradmag:0.5 -s 2 -f dog:0.4,0.7 --out-type f32",
+    "-f median:1 -f max:2 -s 2 -f order:1,1,ball",
     "-f laplace --out-type f32 --stats",
     "-f identity --stats",
     "-f heat --flux pm2 --scale 900 -s 2 --stats",
     "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
-    "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
 };
 
 static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMPLE_F64};

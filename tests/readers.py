@@ -566,15 +566,13 @@ SEVEN = '-f seven:.25,.1,.1,.1,.1,.1,.1'
 VALUE_STAGES = (
     '-f identity', '-f gauss:1', '-f laplace', '-f star:4', '-f sobel:x', '-f gradient', '-f gradient -e hold',
     '-f gauss:1,order=0,1,0', '-f log:1', '-f dog:1,2 -e constant:30', '-f gradmag:1',
+    '-f median:1', '-f min:1 -e constant:30', '-f max:2,ball -e hold', '-f percentile:1,20',
     '-f gradient -s 2 -e constant:-900', '-f sharpen -e constant:30', '-f unsharp:1,2 -e constant:5', '-f laplace -e hold',
     '-f scale:2,7', '-f scale:2,7 -s 3', '-f scale:0.5,7 --until 20', SEVEN, SEVEN + ' -s 3', SEVEN + ' -e constant:-700',
     SEVEN + ' -s 3 -e constant:-700', SEVEN + ' -s 3 -e hold', SEVEN + ' --until 50', '-f seven:9,1,1,1,1,1,1 -s 60',
     '-e constant:-1000', '-e constant', '-f heat --flux pm2 --scale 300', '-f heat --flux pm1 --scale 300 -e constant:33',
     '-f heat --flux tanh --scale 100', '-f heat --until 100',
     '-f laplace -e constant:-700 -f gradient -f scale:3,1 -f gauss:1 -e constant:9', '-f scale:3,1 ' + SEVEN + ' -e hold -s 2 -f scale:1,5',
-    '-f clamp:-100.5,700', '-f gauss:1 -f clamp:-400,90 -f laplace', '-f abs', '-f abs -f gauss:1 -s 2', '-f abs --until 1',
-    '-f threshold:99.9', '-f threshold:100,-3,700 -s 2', '-f gauss:1 -f threshold:300,2.5,0 -f box:1', '-f power:2 -f gauss:1',
-    '-f scale:1,9000 -f ln -f gauss:1 -f exp', '-f scale:1e-3,0 -f exp',
     '-f identity --out-range=-1024,3000', '-f identity --out-range=auto')
 
 

@@ -310,42 +310,13 @@ static double stored_light(const struct encoding *encoding, enum work_type work,
     return linear;
 }
 
-/* Of any number: a power of its size, with its sign where the exponent is odd. */
-static double signed_power(enum work_type work, double v, double exponent)
-{
-    double power = work == WORK_F32 ? (double)arith_pow_f32(fabsf((float)v), (float)exponent)
-                                    : arith_pow_f64(fabs(v), exponent);
-
-    if (v < 0.0 && floor(exponent) != exponent)
-        return (double)NAN;
-    return signbit(v) && fabs(fmod(exponent, 2.0)) == 1.0 ? -power : power;
-}
-
-static double logarithm(enum work_type work, double v)
-{
-    return work == WORK_F32 ? (double)arith_ln_f32((float)v) : arith_ln_f64(v);
-}
-
 static double point_of(enum work_type work, const struct point *point, double v)
 {
-    double a = rounded(work, point->numbers[0]), b = rounded(work, point->numbers[1]);
-    double c = rounded(work, point->numbers[2]);
+    double a = rounded(work, point->a), b = rounded(work, point->b);
 
     switch (point->kind) {
     case POINT_SCALE:
         return fused(work, a, v, b);
-    case POINT_ABS:
-        return fabs(v);
-    case POINT_CLAMP:
-        return v < a ? a : v > b ? b : v;
-    case POINT_THRESHOLD:
-        return v > a ? c : b;
-    case POINT_POWER:
-        return signed_power(work, v, a);
-    case POINT_LN:
-        return logarithm(work, v);
-    case POINT_EXP:
-        return exponential(work, v);
     default:
         abort();
     }
@@ -920,6 +891,56 @@ static void length_of_chains(const struct stage *stage, const struct grid *grid,
     free(chain);
 }
 
+/* −∞ … −0 < +0 … ∞ < NaN. */
+static int by_order(const void *a, const void *b)
+{
+    double first = *(const double *)a, second = *(const double *)b;
+
+    if (isnan(first) || isnan(second))
+        return (isnan(first) ? 1 : 0) - (isnan(second) ? 1 : 0);
+    if (first == second)
+        return (signbit(second) ? 1 : 0) - (signbit(first) ? 1 : 0);
+    return first < second ? -1 : 1;
+}
+
+/* The window: as it is, or the box that the sides make. */
+static struct chain window_of(const struct filter_body *body, enum work_type work)
+{
+    const struct stencil *side = body->along;
+    struct chain chain;
+
+    if (side[0].count == 0)
+        return chain_of(&body->taps, work);
+    chain = (struct chain){0, allocate(side[0].count * side[1].count * side[2].count, sizeof *chain.links)};
+    for (size_t z = 0; z < side[2].count; z++) {
+        for (size_t y = 0; y < side[1].count; y++) {
+            for (size_t x = 0; x < side[0].count; x++)
+                add_link(&chain, work, side[0].taps[x].dx, side[1].taps[y].dy, side[2].taps[z].dz, 1.0);
+        }
+    }
+    return chain;
+}
+
+/* Samples whose slope is negative have their values in the other order. */
+static void take_ranks(const struct stage *stage, const struct lattice *from, double *to)
+{
+    struct chain window = window_of(&stage->body, from->work);
+    size_t rank = stage->body.rank == FILTER_GREATEST ? window.count - 1 : stage->body.rank;
+    double sign = stage->intensity.slope < 0.0 ? -1.0 : 1.0;
+    double *samples = allocate(window.count, sizeof *samples);
+
+    for (size_t i = 0; i < count_samples(from); i++) {
+        long at[3];
+        locate(from, i, at);
+        for (size_t k = 0; k < window.count; k++)
+            samples[k] = sign * read_link(from, at, &window.links[k]);
+        qsort(samples, window.count, sizeof *samples, by_order);
+        to[i] = is_held(from, at, &window) ? from->samples[i] : sign * samples[rank];
+    }
+    free(samples);
+    free(window.links);
+}
+
 /* One step of a stage on one channel. */
 static void step(const struct stage *stage, const struct grid *grid, const struct lattice *from, double *to)
 {
@@ -948,6 +969,9 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
         break;
     case FILTER_GRADIENT:
         gradient(grid, from, to);
+        break;
+    case FILTER_RANK:
+        take_ranks(stage, from, to);
         break;
     case FILTER_POINT:
         for (size_t i = 0; i < count_samples(from); i++)

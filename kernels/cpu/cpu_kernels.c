@@ -21,15 +21,16 @@
 #include "cpu_line.inl"
 #include "cpu_picture.inl"
 #include "cpu_faces.inl"
+#include "cpu_rank.inl"
 #include "cpu_tiles.inl"
 
 /* A pass by the engine of its tiling. */
 static void run_sweep(struct cpu_sweep *sweep)
 {
     static sweep_part *const parts[CPU_ENGINES] = {
-        [CPU_ENGINE_PICTURE] = picture_part, [CPU_ENGINE_LINE] = line_part, [CPU_ENGINE_DIRECT] = direct_part,
-        [CPU_ENGINE_STAR] = tiles_part,      [CPU_ENGINE_BOX] = tiles_part, [CPU_ENGINE_FACES] = tiles_part,
-        [CPU_ENGINE_TILES] = tiles_part,
+        [CPU_ENGINE_RANK] = rank_part,     [CPU_ENGINE_PICTURE] = picture_part, [CPU_ENGINE_LINE] = line_part,
+        [CPU_ENGINE_DIRECT] = direct_part, [CPU_ENGINE_STAR] = tiles_part,      [CPU_ENGINE_BOX] = tiles_part,
+        [CPU_ENGINE_FACES] = tiles_part,   [CPU_ENGINE_TILES] = tiles_part,
     };
 
     if (sweep->tiling->engine == CPU_ENGINE_NAIVE)

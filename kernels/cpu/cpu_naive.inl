@@ -130,6 +130,81 @@ static void advance_gradient(const struct op *op, const struct field *from, cons
     root_row(out, site->count);
 }
 
+/* What is known of the sample of a rank, for each of a block: two samples of its window, between which it is,
+   itself included. */
+struct ranking {
+    order low[BLOCK], high[BLOCK];
+    order middle[BLOCK], below[BLOCK], above[BLOCK]; /* of a round: the next samples on either side */
+    counter count[BLOCK];                            /* samples up to the middle */
+};
+
+static void widen_ranking(struct ranking *ranking, bool first, const order *orders, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ranking->low[i] = first || orders[i] < ranking->low[i] ? orders[i] : ranking->low[i];
+        ranking->high[i] = first || orders[i] > ranking->high[i] ? orders[i] : ranking->high[i];
+    }
+}
+
+static void begin_round(struct ranking *ranking, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        order low = ranking->low[i], high = ranking->high[i];
+        ranking->middle[i] = (low & high) + ((low ^ high) >> 1); /* without overflow */
+        ranking->below[i] = low;
+        ranking->above[i] = high;
+        ranking->count[i] = 0;
+    }
+}
+
+static void rank_tap(struct ranking *ranking, const order *orders, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool before = orders[i] <= ranking->middle[i];
+        order below = ranking->below[i], above = ranking->above[i];
+        ranking->count[i] += before;
+        ranking->below[i] = before && orders[i] > below ? orders[i] : below;
+        ranking->above[i] = !before && orders[i] < above ? orders[i] : above;
+    }
+}
+
+/* Whether any is not found yet. */
+static bool end_round(struct ranking *ranking, counter rank, size_t count)
+{
+    counter open = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool before = ranking->count[i] > rank;
+        ranking->low[i] = before ? ranking->low[i] : ranking->above[i];
+        ranking->high[i] = before ? ranking->below[i] : ranking->high[i];
+        open |= ranking->low[i] != ranking->high[i];
+    }
+    return open != 0;
+}
+
+/* Bisection: all samples of the windows are counted up to the middle of what is left. Both ends then move to
+   samples, so that few rounds are left where few samples are. */
+static void advance_rank(const struct op *op, const struct field *from, const struct site *site, real *out)
+{
+    struct ranking ranking;
+    real scratch[BLOCK];
+    order orders[BLOCK];
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        order_row(op->descends, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
+        widen_ranking(&ranking, k == 0, orders, site->count);
+    }
+    for (bool open = op->rank > 0 && op->rank + 1 < op->tap_count; open;) {
+        begin_round(&ranking, site->count);
+        for (size_t k = 0; k < op->tap_count; k++) {
+            order_row(op->descends, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
+            rank_tap(&ranking, orders, site->count);
+        }
+        open = end_round(&ranking, (counter)op->rank, site->count);
+    }
+    ordered_row(op->descends, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
+}
+
 static void advance_unsharp(const struct op *op, const struct field *from, const struct field *kept,
                             const struct site *site, real *out)
 {
@@ -203,6 +278,9 @@ static void advance_block(const struct op *op, const struct field *from, const s
         break;
     case OP_GRADIENT:
         advance_gradient(op, from, site, out);
+        break;
+    case OP_RANK:
+        advance_rank(op, from, site, out);
         break;
     case OP_UNSHARP:
         advance_unsharp(op, from, kept, site, out);

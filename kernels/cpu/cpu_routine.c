@@ -137,6 +137,8 @@ static const char *refuse_fused(const struct op *op, const struct shape *shape, 
 
     if (reason != NULL)
         return reason;
+    if (op->kind == OP_RANK)
+        return "ranks take one step a pass";
     if (wish->steps == 1)
         return "it needs more than one step a pass";
     if (!choose_steps(tiling, op, shape, wish))

@@ -202,6 +202,19 @@ static void unsharp_row(real amount, const real *original, const real *blurred, 
         out[i] = real_fma(amount, original[i] - blurred[i], original[i]);
 }
 
+/* Samples as their places in order; and back. */
+static void order_row(bool descends, const real *values, size_t count, order *orders)
+{
+    for (size_t i = 0; i < count; i++)
+        orders[i] = real_order(descends ? -values[i] : values[i]);
+}
+
+static void ordered_row(bool descends, const order *orders, size_t count, real *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = descends ? -real_ordered(orders[i]) : real_ordered(orders[i]);
+}
+
 /* A loop for each kind, here and below, so that it becomes vector code. */
 static void combine_row(enum combine kind, real a, const real *u, const real *kept, size_t count, real *out)
 {
@@ -219,14 +232,13 @@ static void combine_row(enum combine kind, real a, const real *u, const real *ke
 
 static void point_row(const struct point *point, const real *values, size_t count, real *out)
 {
-    const double *numbers = point->numbers;
-    const real a = (real)numbers[0], b = (real)numbers[1], c = (real)numbers[2];
+    const real a = (real)point->a, b = (real)point->b;
 
     switch (point->kind) {
-#define POINT(constant, ...)                                                                                 \
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
     case POINT_##constant:                                                                                   \
         for (size_t i = 0; i < count; i++)                                                                   \
-            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b, c);                                    \
+            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b);                                       \
         break;
 #include "model/points.def"
     case POINTS:

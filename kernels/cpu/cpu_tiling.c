@@ -33,6 +33,9 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
+/* Likewise of a row of orders, of which a window takes several. */
+#define RANK_BYTES ((size_t)2 << 10)
+
 #define LINE_BYTES 64
 
 /* What an update costs is told in taps of a star of nearest neighbours, as one core of a Zen 5 takes them.
@@ -106,6 +109,11 @@ static bool moves(struct reach reach)
     return reach.low != 0 || reach.high != 0;
 }
 
+static bool is_rank(const struct op *op)
+{
+    return op->kind == OP_RANK;
+}
+
 bool cpu_tiling_suits_picture(const struct op *op)
 {
     return !moves(op->row) &&
@@ -154,6 +162,14 @@ static void count_no_slots(struct cpu_tiling *tiling, const struct op *op)
     tiling->slots = 0;
 }
 
+/* A row each: those that a window reaches, as many again for columns that are sorted or for the next window,
+   and the result. */
+static void count_rank_slots(struct cpu_tiling *tiling, const struct op *op)
+{
+    (void)op;
+    tiling->slots = 2 * (both(tiling->row) + 1) * (both(tiling->plane) + 1) + 1;
+}
+
 /* Two rows of each level are kept for the next one. PICTURE_ROWS rows each are being read, being written and
    leaving, and one slot holds what is outside the grid. */
 static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
@@ -187,6 +203,13 @@ static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
     tiling->layer_samples = tiling->pitch;
 }
 
+/* One row, with what vectors write behind it. */
+static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
+{
+    tiling->pitch += 2 * line;
+    shape_picture_slot(tiling, line);
+}
+
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
 {
     (void)line;
@@ -216,6 +239,13 @@ static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
     size_t room = NEAR_CACHE_BYTES / work_size(op->work);
 
     return size_most(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
+}
+
+/* Rows that are read twice, where one tile ends and the next begins, are few of its rows. */
+static size_t rows_of_ranks(const struct cpu_tiling *tiling, const struct op *op)
+{
+    (void)op;
+    return SEGMENT_LENGTH * (both(tiling->row) + SEGMENT_LENGTH);
 }
 
 static size_t slots_room(void)
@@ -365,6 +395,7 @@ static const struct engine {
     size_t width;       /* the bytes of a tile's row, where others are not tried */
     size_t first_width; /* the first of the list that is tried */
 } engines[] = {
+    {ONE_STEP, is_rank, count_rank_slots, shape_rank_slot, rows_of_ranks, cut_rows, RANK_BYTES, 0},
     {SEVERAL_STEPS, cpu_tiling_suits_picture, count_picture_slots, shape_picture_slot, one_row, cut_picture,
      PICTURE_BYTES, 0},
     {ONE_STEP, is_line, count_no_slots, shape_tile_slot, rows_near, cut_rows, 0, WIDTHS - 1},

@@ -39,6 +39,9 @@
 /* The most channels under one conductivity that a tile takes. */
 #define MOST_LAYERS 8
 
+/* Ranks of windows of so many samples have a sorting network. */
+#define NETWORK_TAPS 128
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -48,6 +51,7 @@ struct cpu_margin {
    Each is a row of the table in cpu_tiling.c, and loops in the .inl file of its name: cpu_tiles.inl runs
    star, box and faces, too. naive runs what is not worth a tile. */
 enum cpu_engine {
+    CPU_ENGINE_RANK,
     CPU_ENGINE_PICTURE,
     CPU_ENGINE_LINE,
     CPU_ENGINE_DIRECT,

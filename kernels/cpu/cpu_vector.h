@@ -44,13 +44,18 @@ typedef float real_f32;
 typedef double real_f64;
 typedef uint32_t counter_f32;
 typedef uint64_t counter_f64;
+typedef int32_t order_f32;
+typedef int64_t order_f64;
 
 typedef OF_WORK(real) real;
 typedef OF_WORK(counter) counter;
+typedef OF_WORK(order) order; /* of arith_order */
 
 #define real_cover            OF_WORK(arith_cover)
 #define real_fma              OF_WORK(arith_fma)
 #define real_gamma_scaled     OF_WORK(arith_gamma_scaled)
+#define real_order            OF_WORK(arith_order)
+#define real_ordered          OF_WORK(arith_ordered)
 #define real_pm1              OF_WORK(arith_pm1)
 #define real_pm1_joint        OF_WORK(arith_pm1_joint)
 #define real_pm2              OF_WORK(arith_pm2)
@@ -114,6 +119,72 @@ ISA_INLINE vector vector_fma(vector a, vector b, vector c)
         c[lane] = real_fma(a[lane], b[lane], c[lane]);
     return c;
 #endif
+}
+
+/* ---- vectors of orders ---- */
+
+typedef order order_vector __attribute__((vector_size(VECTOR_BYTES)));
+typedef order_vector stored_orders __attribute__((aligned(sizeof(order)), may_alias));
+
+ISA_INLINE order_vector orders_load(const order *orders)
+{
+    return *(const stored_orders *)orders;
+}
+
+ISA_INLINE void orders_store(order *orders, order_vector values)
+{
+    *(stored_orders *)orders = values;
+}
+
+ISA_INLINE order_vector orders_splat(order value)
+{
+    return value - (order_vector){0};
+}
+
+/* a where the mask, as a comparison leaves it, is set, else b. */
+ISA_INLINE order_vector orders_choose(order_vector mask, order_vector a, order_vector b)
+{
+    return (a & mask) | (b & ~mask);
+}
+
+#define ISA_MIN_f32 _mm512_min_epi32
+#define ISA_MAX_f32 _mm512_max_epi32
+#define ISA_MIN_f64 _mm512_min_epi64
+#define ISA_MAX_f64 _mm512_max_epi64
+#define ISA_IS_f32  (sizeof(order) == 4)
+
+/* The lesser and the greater of both, in every lane. */
+ISA_INLINE order_vector orders_least(order_vector a, order_vector b)
+{
+#if defined(__AVX512F__)
+    return (order_vector)OF_WORK(ISA_MIN)((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return ISA_IS_f32 ? (order_vector)_mm256_min_epi32((__m256i)a, (__m256i)b) : orders_choose(a < b, a, b);
+#else
+    return orders_choose(a < b, a, b);
+#endif
+}
+
+ISA_INLINE order_vector orders_greatest(order_vector a, order_vector b)
+{
+#if defined(__AVX512F__)
+    return (order_vector)OF_WORK(ISA_MAX)((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return ISA_IS_f32 ? (order_vector)_mm256_max_epi32((__m256i)a, (__m256i)b) : orders_choose(a < b, b, a);
+#else
+    return orders_choose(a < b, b, a);
+#endif
+}
+
+/* Whether any lane differs. */
+ISA_INLINE bool orders_differ(order_vector a, order_vector b)
+{
+    order_vector differ = a ^ b;
+    order any = 0;
+
+    for (size_t lane = 0; lane < LANES; lane++)
+        any |= differ[lane];
+    return any != 0;
 }
 
 /* The vectors that begin one sample before `centre` and one sample behind its first, out of registers, where

@@ -5,7 +5,7 @@
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
     cuda_rung_register, cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
-    cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces;
+    cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces, cuda_rung_rank, cuda_rung_median;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -31,6 +31,9 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PASSES], &cuda_rung_separable_3d, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_faces, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_faces, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[PLANE], &cuda_rung_median, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[STRIP], &cuda_rung_median, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[NAIVE], &cuda_rung_rank, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_VOLUMES, CUDA_CHAINS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},

@@ -139,14 +139,8 @@ static bool set_amount(const struct building *b, double amount)
 
 static bool point(const struct building *b, enum point_kind kind)
 {
-    double last = b->call->count < POINT_NUMBERS ? 1.0 : number(b, 2);
-
-    b->body->point = (struct point){kind, {number(b, 0), number(b, 1), last}, 1};
-    if (kind == POINT_CLAMP && number(b, 0) > number(b, 1))
-        return fault_raise(b->fault, STATUS_USAGE, "%.10g is above %.10g: nothing lies between", number(b, 0),
-                           number(b, 1));
-    return kind != POINT_THRESHOLD || b->call->count != 2 ||
-           fault_raise(b->fault, STATUS_USAGE, "BELOW has no ABOVE: expected threshold:T[,BELOW,ABOVE]");
+    b->body->point = (struct point){kind, number(b, 0), number(b, 1), 1};
+    return true;
 }
 
 /* The same weights, from −radius to radius, along one axis of a chain. */
@@ -295,6 +289,101 @@ static bool box_along_axes(const struct building *b, double radius)
     return added;
 }
 
+/* ---- windows ---- */
+
+/* The radius along each axis of the grid; along axes that the window has not, 0. */
+static bool measure_window(const struct building *b, int radius[3])
+{
+    enum filter_window window = b->call->window;
+
+    if (number(b, 0) < 0.0 || number(b, 0) != floor(number(b, 0)))
+        return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
+    if (number(b, 0) > STENCIL_REACH)
+        return fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", number(b, 0),
+                           STENCIL_REACH);
+    if (window >= WINDOW_X && window - WINDOW_X >= b->grid->axes)
+        return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[window - WINDOW_X]);
+    for (unsigned axis = 0; axis < 3; axis++) {
+        bool has = axis < b->grid->axes && (window < WINDOW_X || window - WINDOW_X == axis);
+        radius[axis] = has ? (int)number(b, 0) : 0;
+    }
+    return true;
+}
+
+/* All of the window. */
+static bool whole_window(const struct building *b)
+{
+    int radius[3];
+    double square = number(b, 0) * number(b, 0), samples = 1.0;
+
+    if (!measure_window(b, radius))
+        return false;
+    for (unsigned axis = 0; axis < 3; axis++)
+        samples *= 2.0 * radius[axis] + 1.0;
+    if (samples > FILTER_WINDOW)
+        return fault_raise(b->fault, STATUS_USAGE,
+                           "a radius of %.10g is too large: the box around a window has at most %d samples",
+                           number(b, 0), FILTER_WINDOW);
+    for (int dz = -radius[2]; dz <= radius[2]; dz++) {
+        for (int dy = -radius[1]; dy <= radius[1]; dy++) {
+            for (int dx = -radius[0]; dx <= radius[0]; dx++) {
+                if (b->call->window == WINDOW_BALL && dx * dx + dy * dy + dz * dz > square)
+                    continue;
+                if (!add(b, dx, dy, dz, 1.0))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A window for its least or its greatest sample: a box is as good as its sides, one after another. */
+static bool extreme_window(const struct building *b)
+{
+    int radius[3];
+
+    if (b->call->window == WINDOW_BALL)
+        return whole_window(b);
+    if (!measure_window(b, radius))
+        return false;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        for (int i = -radius[axis]; i <= radius[axis]; i++) {
+            if (!stencil_add(&b->body->along[axis], axis == 0 ? i : 0, axis == 1 ? i : 0, axis == 2 ? i : 0,
+                             1.0, b->fault))
+                return false;
+        }
+    }
+    return true;
+}
+
+static size_t windowed(const struct building *b)
+{
+    return b->body->taps.count;
+}
+
+static bool choose_rank(const struct building *b, size_t rank)
+{
+    b->body->rank = rank;
+    return true;
+}
+
+static bool choose_order(const struct building *b, double rank)
+{
+    if (!(rank >= 0.0 && rank < (double)windowed(b)) || rank != floor(rank))
+        return fault_raise(b->fault, STATUS_USAGE, "a window of %zu samples has those from 0 to %zu in order",
+                           windowed(b), windowed(b) - 1);
+    return choose_rank(b, (size_t)rank);
+}
+
+/* As in scipy.ndimage. */
+static bool choose_percentile(const struct building *b, double percentile)
+{
+    if (!(percentile >= 0.0 && percentile <= 100.0))
+        return fault_raise(b->fault, STATUS_USAGE, "a percentile of %.10g is not from 0 to 100", percentile);
+    return choose_rank(b, percentile == 100.0 ? windowed(b) - 1
+                                              : (size_t)((double)windowed(b) * percentile / 100.0));
+}
+
 static const char *skip_blanks(const char *text)
 {
     return text + strspn(text, " \t");
@@ -404,14 +493,12 @@ const struct filter filter_list[] = {
 
 /* Names of filters in other programs, and ours. */
 static const struct alias filter_aliases[] = {
-    {"absolute", "abs"},       {"average", "box"},    {"binarize", "threshold"},
-    {"blur", "gauss"},         {"boxcar", "box"},     {"clip", "clamp"},
-    {"convolve", "matrix"},    {"copy", "identity"},  {"diffuse", "heat"},
-    {"diffusion", "heat"},     {"edges", "gradient"}, {"gamma", "power"},
-    {"gaussian", "gauss"},     {"kernel", "matrix"},  {"laplacian", "laplace"},
-    {"magnitude", "gradient"}, {"mean", "box"},       {"pow", "power"},
-    {"smooth", "gauss"},       {"stencil", "taps"},   {"uniform", "box"},
-    {"usm", "unsharp"},        {NULL, NULL},
+    {"average", "box"},    {"blur", "gauss"},    {"boxcar", "box"},        {"convolve", "matrix"},
+    {"copy", "identity"},  {"diffuse", "heat"},  {"diffusion", "heat"},    {"edges", "gradient"},
+    {"gaussian", "gauss"}, {"kernel", "matrix"}, {"laplacian", "laplace"}, {"magnitude", "gradient"},
+    {"mean", "box"},       {"smooth", "gauss"},  {"stencil", "taps"},      {"uniform", "box"},
+    {"usm", "unsharp"},    {"maximum", "max"},   {"minimum", "min"},       {"rank", "order"},
+    {NULL, NULL},
 };
 
 static const char *meant_filter(const char *spec, size_t length)
@@ -425,7 +512,6 @@ static const char *meant_filter(const char *spec, size_t length)
 }
 
 const struct filter filter_proportion = {.name = "proportion", .kind = FILTER_POINT};
-const struct filter filter_values = {.name = "values", .kind = FILTER_POINT};
 const struct filter filter_cover = {.name = "cover", .kind = FILTER_COVER};
 const struct filter filter_uncover = {.name = "uncover", .kind = FILTER_UNCOVER};
 
@@ -464,12 +550,36 @@ static bool take_orders(char *plain, struct filter_call *call)
     return number_parse_list(orders + strlen(mark), ',', 1, 3, call->orders, &call->order_count);
 }
 
+/* "2,ball" → "2" and a window; what is no window is left for a number. */
+static bool take_window(const char *text, char *plain, size_t size, enum filter_window *window)
+{
+    static const char *const names[] = {
+        [WINDOW_BALL] = "ball", [WINDOW_X] = "x", [WINDOW_Y] = "y", [WINDOW_Z] = "z"};
+    char *last;
+
+    if (strlen(text) >= size)
+        return false;
+    strcpy(plain, text);
+    last = strrchr(plain, ',');
+    for (*window = WINDOW_Z; *window > WINDOW_BOX; --*window) {
+        if (last != NULL && strcmp(last + 1, names[*window]) == 0) {
+            *last = '\0';
+            break;
+        }
+    }
+    return true;
+}
+
 static bool parse_numbers(const char *text, struct filter_call *call)
 {
     const struct filter *filter = call->filter;
     char plain[256];
 
-    if (filter->arguments != ARGUMENTS_NUMBERS) {
+    if (filter->arguments == ARGUMENTS_WINDOW) {
+        if (!take_window(text, plain, sizeof plain, &call->window))
+            return false;
+        text = plain;
+    } else if (filter->arguments != ARGUMENTS_NUMBERS) {
         if (!take_spacing_mark(text, plain, sizeof plain, &call->in_spacing) ||
             (filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call)))
             return false;
@@ -487,6 +597,7 @@ static bool parse_arguments(const char *text, struct filter_call *call)
     case ARGUMENTS_NUMBERS:
     case ARGUMENTS_SIGMA:
     case ARGUMENTS_ORDERS:
+    case ARGUMENTS_WINDOW:
         return text != NULL && parse_numbers(text, call);
     case ARGUMENTS_AXIS:
         if (text == NULL || strlen(text) != 1 || *text < 'x' || *text > 'z')

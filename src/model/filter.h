@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum filter_kind {
     FILTER_TAPS,    /* one stencil */
@@ -18,6 +19,7 @@ enum filter_kind {
     FILTER_SUM, /* several chains of stencils along the axes; an amount times each after the first is added */
     FILTER_LENGTH,   /* several such chains: the length of the vector that they make */
     FILTER_GRADIENT, /* the length of the vector of central differences */
+    FILTER_RANK,     /* one of the samples of a window, by their order */
     FILTER_POINT,    /* of a sample by itself: a row of points.def */
     FILTER_COVER,    /* between stages: colour becomes colour times alpha; not one that --filter takes */
     FILTER_UNCOVER   /* likewise, and back */
@@ -35,6 +37,7 @@ enum filter_arguments {
     ARGUMENTS_NUMBERS, /* separated by commas */
     ARGUMENTS_SIGMA,   /* the same; the first may end in u: in units of spacing */
     ARGUMENTS_ORDERS,  /* the same; behind the last, order= and the order of a derivative along each axis */
+    ARGUMENTS_WINDOW,  /* the same; the name of a window may follow */
     ARGUMENTS_AXIS,    /* x, y or z */
     ARGUMENTS_TEXT,    /* a matrix */
     ARGUMENTS_FILE     /* the name of a taps file */
@@ -45,14 +48,24 @@ enum filter_arguments {
 
 #define FILTER_NUMBERS 27 /* the most that a SPEC may hold */
 
+/* The samples within a radius: along all axes of the grid, within a distance, or along one axis. */
+enum filter_window { WINDOW_BOX, WINDOW_BALL, WINDOW_X, WINDOW_Y, WINDOW_Z };
+
+/* The most samples among which one is chosen by its rank: 33 along three axes. */
+#define FILTER_WINDOW 35937
+
+/* The rank of the greatest sample, whatever the size of the window. */
+#define FILTER_GREATEST SIZE_MAX
+
 struct filter_call;
 
 /* A filter on a grid. */
 struct filter_body {
-    struct stencil taps;
+    struct stencil taps; /* FILTER_RANK: the window, unless it is a box */
     size_t chains;
-    struct stencil along[FILTER_PASSES]; /* x, y and z of each chain */
+    struct stencil along[FILTER_PASSES]; /* x, y and z of each chain; FILTER_RANK: the sides of a box */
     double amount;                       /* FILTER_UNSHARP, FILTER_SUM */
+    size_t rank;                         /* FILTER_RANK: samples that come before the one that is taken */
     struct point point;                  /* FILTER_POINT */
 };
 
@@ -74,12 +87,13 @@ struct filter_call {
     const char *spec; /* as given; the caller keeps it alive */
     double numbers[FILTER_NUMBERS];
     size_t count;
-    bool in_spacing;     /* ARGUMENTS_SIGMA, ARGUMENTS_ORDERS */
-    double orders[3];    /* ARGUMENTS_ORDERS: along x, y, z */
-    size_t order_count;  /* how many of them were given */
-    int axis;            /* ARGUMENTS_AXIS: 0, 1, 2 */
-    const char *text;    /* ARGUMENTS_TEXT, ARGUMENTS_FILE: into spec */
-    struct stencil taps; /* ARGUMENTS_FILE: read once, however many inputs there are */
+    bool in_spacing;           /* ARGUMENTS_SIGMA, ARGUMENTS_ORDERS */
+    double orders[3];          /* ARGUMENTS_ORDERS: along x, y, z */
+    size_t order_count;        /* how many of them were given */
+    int axis;                  /* ARGUMENTS_AXIS: 0, 1, 2 */
+    enum filter_window window; /* ARGUMENTS_WINDOW */
+    const char *text;          /* ARGUMENTS_TEXT, ARGUMENTS_FILE: into spec */
+    struct stencil taps;       /* ARGUMENTS_FILE: read once, however many inputs there are */
 };
 
 /* All filters, in the order of filters.def; ends with one without name. */
@@ -88,8 +102,8 @@ extern const struct filter filter_list[];
 /* Stages that a job inserts where the next one takes colour differently: FILTER_COVER and FILTER_UNCOVER. */
 extern const struct filter filter_cover, filter_uncover;
 
-/* Two more, POINT_SCALE: samples become proportional to their values; and values themselves. */
-extern const struct filter filter_proportion, filter_values;
+/* Another one, POINT_SCALE: samples become proportional to their values. */
+extern const struct filter filter_proportion;
 
 /* Parse a SPEC; a taps file is read at once. filter_call_free releases the call, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);

@@ -55,33 +55,25 @@ static bool settle_number(enum work_type work, double number, const char *what, 
                        larger_range(work));
 }
 
-/* −1 of an odd exponent, 1 of an even one, NaN of one that is not whole. */
-static double parity(double exponent)
-{
-    return floor(exponent) != exponent ? (double)NAN : fmod(exponent, 2.0) != 0.0 ? -1.0 : 1.0;
-}
-
 /* The numbers of a FILTER_POINT. */
 static bool settle_point(const struct stage *stage, enum work_type work, struct point *point,
                          struct fault *fault)
 {
-    static const char *const names[][POINT_NUMBERS] = {
-#define POINT(constant, name, syntax, least, most, a_name, b_name, c_name, ...) {a_name, b_name, c_name},
+    static const struct {
+        const char *a, *b;
+    } names[] = {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) {a_name, b_name},
 #include "model/points.def"
     };
-    const struct point given = stage_point(stage);
+    const struct point *given = &stage->body.point;
     char what[64];
 
-    *point = given;
-    for (size_t i = 0; i < POINT_NUMBERS; i++) {
-        if (!settle_number(work, given.numbers[i], names[given.kind][i], &point->numbers[i], fault))
-            return false;
-    }
-    if (given.kind == POINT_POWER)
-        point->numbers[1] = parity(point->numbers[0]);
-    snprintf(what, sizeof what, "%s of %g", names[given.kind][0], given.numbers[0]);
-    return given.kind != POINT_SCALE || point->numbers[0] != 0.0 || given.numbers[0] == 0.0 ||
-           refuse_small(work, what, fault);
+    *point = *given;
+    if (!settle_number(work, given->a, names[given->kind].a, &point->a, fault) ||
+        !settle_number(work, given->b, names[given->kind].b, &point->b, fault))
+        return false;
+    snprintf(what, sizeof what, "%s of %g", names[given->kind].a, given->a);
+    return point->a != 0.0 || given->a == 0.0 || refuse_small(work, what, fault);
 }
 
 /* A weight that the work type rounds to zero does not exist either. */
@@ -276,6 +268,62 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
     return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
+/* The sample of a rank among those that a window reads. */
+static bool lower_rank(const struct stage *stage, const struct stencil *window, unsigned axes,
+                       const struct encoding *encoding, enum work_type work, struct step *step,
+                       struct fault *fault)
+{
+    struct op *op = begin_op(step, OP_RANK, stage, encoding, work, fault);
+
+    if (op == NULL || !lower_weights(window, axes, op, fault))
+        return false;
+    op->rank = stage->body.rank == FILTER_GREATEST ? op->tap_count - 1 : stage->body.rank;
+    op->descends = stage->intensity.slope < 0.0;
+    return true;
+}
+
+/* A box from its sides. */
+static bool multiply_sides(const struct stencil side[3], struct stencil *box, struct fault *fault)
+{
+    if ((double)side[0].count * (double)side[1].count * (double)side[2].count > FILTER_WINDOW)
+        return fault_raise(fault, STATUS_USAGE, "under the edge rule hold, a window has at most %d samples",
+                           FILTER_WINDOW);
+    for (size_t z = 0; z < side[2].count; z++) {
+        for (size_t y = 0; y < side[1].count; y++) {
+            for (size_t x = 0; x < side[0].count; x++) {
+                if (!stencil_add(box, side[0].taps[x].dx, side[1].taps[y].dy, side[2].taps[z].dz, 1.0, fault))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The extreme of a box is that of its sides, one after another, unless the edge rule holds samples by the
+   whole box. */
+static bool lower_ranks(const struct stage *stage, unsigned axes, const struct encoding *encoding,
+                        enum work_type work, struct step *step, struct fault *fault)
+{
+    const struct stencil *side = stage->body.along;
+    const bool moves = side[0].count > 1 || side[1].count > 1 || side[2].count > 1;
+    struct stencil box = {0};
+    bool lowered = true;
+
+    if (side[0].count == 0)
+        return lower_rank(stage, &stage->body.taps, axes, encoding, work, step, fault);
+    if (edge_has(stage->edge.rule, EDGE_KEEPS_SAMPLE)) {
+        lowered =
+            multiply_sides(side, &box, fault) && lower_rank(stage, &box, axes, encoding, work, step, fault);
+        stencil_free(&box);
+        return lowered;
+    }
+    for (unsigned axis = 0; axis < axes && lowered; axis++) {
+        if (side[axis].count > 1 || (axis == 0 && !moves))
+            lowered = lower_rank(stage, &side[axis], axes, encoding, work, step, fault);
+    }
+    return lowered;
+}
+
 /* The operations of a step, by the kind of filter. */
 static bool lower_into(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                        enum work_type work, struct step *step, struct fault *fault)
@@ -287,6 +335,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
+    if (kind == FILTER_RANK)
+        return lower_ranks(stage, grid->axes, encoding, work, step, fault);
     for (size_t chain = 0; chain < stage->body.chains; chain++) {
         if (!lower_chain(stage, chain, grid, encoding, work, step, fault))
             return false;

@@ -226,6 +226,7 @@ volume in.nrrd -- voxfilt in.nrrd -f heat -s 3 --tee 1:t.nrrd --report=json:r.js
 volume inz.nrrd -- voxfilt inz.nrrd -f gradient --crop 1:3,:2 -o o.nrrd
 volume one.nhdr "$samples" -- voxfilt one.nhdr -f unsharp:1,2 --planes 1: -o o.nhdr
 volume one.nhdr "$samples" -- voxfilt one.nhdr -f gauss:1,order=0,1,0 -f log:1u -f gradmag:0.5 -o o.nhdr
+volume one.nhdr "$samples" -- voxfilt one.nhdr -f median:1 -f max:2,ball -f order:1,3,x -f percentile:1,50 -o o.nhdr
 volume in.mha -- voxfilt in.mha -f sharpen --part 1/2 -o o.mhd
 volume two.mhd "$zsamples" -- voxfilt two.mhd -f star:4 -e mirror -o o.hdr
 volume in.nii -- voxfilt in.nii -f scale:2,1 --out-range 0,100 -o o.nii.gz

@@ -1,0 +1,566 @@
+/* Ranks: one of the samples of a window by their order, for median, min, max, order and percentile. Rung
+ * `plane` of volumes and `strip` of pictures take the medians of 3×3, 5×5 and 3×3×3; `naive` takes any
+ * window.
+ *
+ * Known as: rank-order (order-statistic) filter, erosion and dilation; selection and sorting networks.
+ * Idea: samples become whole numbers of the same order, so that NaN and −0 need no thought. In the windows
+ * with names, a thread walks along the rows with four columns (two of a volume). It sorts each column of a
+ * window once, and two windows side by side merge the columns that they share once. Elsewhere a thread
+ * bisects: it counts the samples up to the middle of what is left, and both ends then move to samples. Adds:
+ * networks that are merges of sorted lists (Batcher), of which the compiler drops whatever no result needs.
+ * Costs: some 20 minima and maxima a sample for 3×3, 90 for 5×5, 120 for 3×3×3. Bisection reads all samples
+ * of the window some eight times from L1. Traffic per sample: 2 words. Wins when: the op is a rank; nothing
+ * else serves one. */
+#include "kernels/cuda/ladder/cuda_each_sample.cuh"
+
+namespace
+{
+
+/* ---- samples in order ---- */
+
+CUDA_INLINE int32_t order_of(float value)
+{
+    return arith_order_f32(value);
+}
+CUDA_INLINE int64_t order_of(double value)
+{
+    return arith_order_f64(value);
+}
+CUDA_INLINE float ordered(int32_t order)
+{
+    return arith_ordered_f32(order);
+}
+CUDA_INLINE double ordered(int64_t order)
+{
+    return arith_ordered_f64(order);
+}
+
+template <typename T> struct order_for;
+template <> struct order_for<float> {
+    using type = int32_t;
+};
+template <> struct order_for<double> {
+    using type = int64_t;
+};
+
+template <typename Order> CUDA_INLINE Order lesser(Order a, Order b)
+{
+    return a < b ? a : b;
+}
+template <typename Order> CUDA_INLINE Order greater(Order a, Order b)
+{
+    return a < b ? b : a;
+}
+
+/* ---- any window ---- */
+
+template <typename T> struct rank_window {
+    int tap_count;
+    const cuda_tap<T> *taps;
+    int rank;
+    bool descends;
+};
+
+/* The order of the sample of a rank among those that a reader of taps has. */
+template <typename T, typename Reader>
+CUDA_INLINE typename order_for<T>::type select(const rank_window<T> &window, const Reader &read)
+{
+    using Order = typename order_for<T>::type;
+    Order low = read(0), high = low;
+
+#pragma unroll 4
+    for (int k = 1; k < window.tap_count; k++) {
+        const Order order = read(k);
+        low = lesser(low, order);
+        high = greater(high, order);
+    }
+    if (window.rank == 0 || window.rank == window.tap_count - 1)
+        return window.rank == 0 ? low : high;
+    while (low != high) {
+        const Order middle = (low & high) + ((low ^ high) >> 1); /* without overflow */
+        Order below = low, above = high;
+        int count = 0;
+#pragma unroll 4
+        for (int k = 0; k < window.tap_count; k++) {
+            const Order order = read(k);
+            const bool before = order <= middle;
+            count += before ? 1 : 0;
+            below = before ? greater(below, order) : below;
+            above = before ? above : lesser(above, order);
+        }
+        if (count > window.rank)
+            high = below;
+        else
+            low = above;
+    }
+    return low;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS)
+    rank_kernel(each_part<T> part, cuda_edge<T> edge, rank_window<T> window)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const bool inside = part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer);
+    const long long layer = part.first_layer + site.layer, plane = layer / part.channels;
+    const T *here = part.from + site.offset;
+    if (edge.rule == EDGE_HOLD && !inside) {
+        part.to[site.offset] = *here;
+        return;
+    }
+    const auto read = [&](int k) {
+        const cuda_tap<T> tap = window.taps[k];
+        long long shift =
+            tap.dplane * part.plane_stride + static_cast<long long>(tap.drow) * part.pitch + tap.dx;
+        bool outside = false;
+        if (!inside)
+            shift = each_shift(edge.rule, plane, tap.dplane, part.planes, &outside) * part.plane_stride +
+                    each_shift(edge.rule, site.row, tap.drow, part.rows, &outside) * part.pitch +
+                    each_shift(edge.rule, site.x, tap.dx, part.nx, &outside);
+        const T value = outside ? edge.outside[layer - plane * part.channels] : here[shift];
+        return order_of(window.descends ? -value : value);
+    };
+    const T value = ordered(select(window, read));
+    part.to[site.offset] = window.descends ? -value : value;
+}
+
+/* ---- networks ---- */
+
+/* Merge two sorted lists, whose members are StrideA and StrideB apart: the members of odd and of even places,
+   each as one, then neighbours (Batcher's odd-even merge). */
+template <int M, int StrideA, int N, int StrideB, typename Order>
+CUDA_INLINE void merge(const Order *a, const Order *b, Order *merged)
+{
+    if constexpr (M == 0 || N == 0) {
+#pragma unroll
+        for (int i = 0; i < M + N; i++)
+            merged[i] = M > 0 ? a[i * StrideA] : b[i * StrideB];
+    } else if constexpr (M == 1 && N == 1) {
+        merged[0] = lesser(*a, *b);
+        merged[1] = greater(*a, *b);
+    } else {
+        constexpr int Evens = (M + 1) / 2 + (N + 1) / 2, Odds = M / 2 + N / 2;
+        Order even[Evens], odd[Odds];
+        merge<(M + 1) / 2, 2 * StrideA, (N + 1) / 2, 2 * StrideB>(a, b, even);
+        merge<M / 2, 2 * StrideA, N / 2, 2 * StrideB>(a + StrideA, b + StrideB, odd);
+        merged[0] = even[0];
+#pragma unroll
+        for (int i = 0; i < Odds; i++) {
+            if (i + 1 < Evens) {
+                merged[2 * i + 1] = lesser(odd[i], even[i + 1]);
+                merged[2 * i + 2] = greater(odd[i], even[i + 1]);
+            } else {
+                merged[2 * i + 1] = odd[i];
+            }
+        }
+        if (Evens > Odds + 1)
+            merged[M + N - 1] = even[Evens - 1];
+    }
+}
+
+template <int M, int N, typename Order>
+CUDA_INLINE void merge(const Order (&a)[M], const Order (&b)[N], Order (&merged)[M + N])
+{
+    merge<M, 1, N, 1>(&a[0], &b[0], &merged[0]);
+}
+
+template <int N, typename Order> CUDA_INLINE void sort(const Order (&samples)[N], Order (&sorted)[N])
+{
+    if constexpr (N == 1) {
+        sorted[0] = samples[0];
+    } else {
+        Order first[N / 2], second[N - N / 2], a[N / 2], b[N - N / 2];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            (i < N / 2 ? first[i < N / 2 ? i : 0] : second[i < N / 2 ? 0 : i - N / 2]) = samples[i];
+        sort(first, a);
+        sort(second, b);
+        merge(a, b, sorted);
+    }
+}
+
+/* The sample of a rank of two sorted lists: i are the first list's, in whichever way makes the greater of
+   both last ones least. */
+template <int Rank, int M, int N, typename Order>
+CUDA_INLINE Order select_of(const Order (&a)[M], const Order (&b)[N])
+{
+    Order least = b[Rank];
+
+#pragma unroll
+    for (int i = 1; i <= M; i++)
+        least = lesser(least, i <= Rank ? greater(a[i - 1], b[i <= Rank ? Rank - i : 0]) : a[i - 1]);
+    return least;
+}
+
+/* ---- medians of windows with networks ---- */
+
+/* What a block computes: planes of a volume row by row, or a picture, whose planes are its rows. */
+template <typename T> struct median_walk {
+    const T *from; /* plane 0 of the grid, wherever the fields begin */
+    T *to;
+    int nx, channels;
+    long long planes, first_plane;  /* of the grid; of the launch, in a volume */
+    long long extent, first, end;   /* of the axis that is walked: of the grid, of the launch */
+    long long plane, channel, line; /* samples to the next */
+    unsigned tiles, runs;           /* blocks along x and along the walk */
+    cuda_edge<T> edge;
+    struct reach x, along, across; /* of the window; across: planes of a volume */
+    bool descends;
+};
+
+template <typename T, int Count> struct alignas(16) median_pack {
+    T samples[Count];
+};
+
+/* A window of (2 Radius + 1)² samples, or with Depth of as many planes. */
+template <typename T_, int Radius_, bool Solid_> struct median_form {
+    using T = T_;
+    using Order = typename order_for<T>::type;
+    static constexpr int Radius = Radius_, Side = 2 * Radius + 1, Depth = Solid_ ? Side : 1;
+    static constexpr int Columns = Solid_ ? 2 : 4, Cells = Columns + 2 * Radius; /* of a thread */
+    static constexpr int List = Side * Depth, Rank = Side * List / 2;
+    static constexpr int Warps = 8, Run = 16; /* rows of a thread */
+    static constexpr bool Solid = Solid_;
+    static_assert(!Solid || Radius == 1, "columns of a volume are merged from three lists");
+};
+
+/* Where a thread reads and writes. */
+template <typename Form> struct median_place {
+    using T = typename Form::T;
+    const T *planes[Form::Depth]; /* NULL: outside the grid */
+    int columns[Form::Cells];     /* −1: outside the grid */
+    T outside;
+    int x;
+    bool whole;    /* all own columns are in the grid */
+    unsigned held; /* a bit for each own column that the edge rule holds in all rows */
+};
+
+template <typename Form>
+CUDA_INLINE void find_place(const median_walk<typename Form::T> &walk, int x, long long layer,
+                            median_place<Form> *place)
+{
+    const long long plane = layer / walk.channels;
+    const int channel = static_cast<int>(layer - plane * walk.channels);
+    const bool across = Form::Solid && !cuda_reach::inside(walk.across, plane, walk.planes);
+
+    place->x = x;
+    place->whole = x + Form::Columns <= walk.nx;
+    place->outside = walk.edge.rule == EDGE_CONSTANT ? walk.edge.outside[channel] : typename Form::T(0);
+    place->held = 0;
+#pragma unroll
+    for (int d = 0; d < Form::Depth; d++) {
+        const long long read =
+            Form::Solid ? cuda_edge_index(walk.edge.rule, plane + d - Form::Radius, walk.planes) : 0;
+        place->planes[d] = read < 0 ? NULL : walk.from + read * walk.plane + channel * walk.channel;
+    }
+#pragma unroll
+    for (int i = 0; i < Form::Cells; i++)
+        place->columns[i] = static_cast<int>(cuda_edge_index(walk.edge.rule, x + i - Form::Radius, walk.nx));
+#pragma unroll
+    for (int i = 0; i < Form::Columns; i++) {
+        const bool held = across || !cuda_reach::inside(walk.x, x + i, walk.nx);
+        place->held |= (walk.edge.rule == EDGE_HOLD && held ? 1u : 0u) << i;
+    }
+}
+
+/* The samples of all columns at a place of the walk, those of several planes sorted. */
+template <typename Form>
+CUDA_INLINE void load_slice(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
+                            long long at, typename Form::Order (&slice)[Form::Cells][Form::Depth])
+{
+    using T = typename Form::T;
+    const long long line = cuda_edge_index(walk.edge.rule, at, walk.extent);
+
+#pragma unroll
+    for (int d = 0; d < Form::Depth; d++) {
+        const T *row = place.planes[d] == NULL || line < 0 ? NULL : place.planes[d] + line * walk.line;
+        median_pack<T, Form::Columns> own = {};
+        if (row != NULL && place.whole)
+            own = *reinterpret_cast<const median_pack<T, Form::Columns> *>(row + place.x);
+#pragma unroll
+        for (int i = 0; i < Form::Cells; i++) {
+            const int k = i - Form::Radius;
+            T value;
+            if (k >= 0 && k < Form::Columns && place.whole)
+                value = row == NULL ? place.outside : own.samples[k >= 0 && k < Form::Columns ? k : 0];
+            else
+                value = row == NULL || place.columns[i] < 0 ? place.outside : row[place.columns[i]];
+            slice[i][d] = order_of(walk.descends ? -value : value);
+        }
+    }
+    if constexpr (Form::Depth > 1) {
+#pragma unroll
+        for (int i = 0; i < Form::Cells; i++) {
+            typename Form::Order sorted[Form::Depth];
+            sort(slice[i], sorted);
+#pragma unroll
+            for (int d = 0; d < Form::Depth; d++)
+                slice[i][d] = sorted[d];
+        }
+    }
+}
+
+/* The sorted column of a window, from the slices that it crosses. */
+template <typename Form>
+CUDA_INLINE void sort_column(const typename Form::Order (&slices)[Form::Side][Form::Cells][Form::Depth],
+                             int cell, typename Form::Order (&list)[Form::List])
+{
+    using Order = typename Form::Order;
+
+    if constexpr (Form::Depth == 1) {
+        Order column[Form::Side];
+#pragma unroll
+        for (int i = 0; i < Form::Side; i++)
+            column[i] = slices[i][cell][0];
+        sort(column, list);
+    } else {
+        Order two[2 * Form::Depth];
+        merge(slices[0][cell], slices[1][cell], two);
+        merge(two, slices[2][cell], list);
+    }
+}
+
+/* The columns that two windows side by side share, as one list. */
+template <typename Form>
+CUDA_INLINE void merge_shared(const typename Form::Order (*lists)[Form::List],
+                              typename Form::Order (&shared)[2 * Form::Radius * Form::List])
+{
+    if constexpr (Form::Radius == 1) {
+        merge(lists[0], lists[1], shared);
+    } else {
+        typename Form::Order first[2 * Form::List], second[2 * Form::List];
+        merge(lists[0], lists[1], first);
+        merge(lists[2], lists[3], second);
+        merge(first, second, shared);
+    }
+}
+
+template <typename Form>
+CUDA_INLINE void store_row(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
+                           typename Form::T *row, const typename Form::T *old, bool held,
+                           const typename Form::Order (&medians)[Form::Columns])
+{
+    using T = typename Form::T;
+    median_pack<T, Form::Columns> pack;
+
+#pragma unroll
+    for (int i = 0; i < Form::Columns; i++) {
+        const T value = ordered(medians[i]);
+        pack.samples[i] = walk.descends ? -value : value;
+        if ((held || (place.held >> i & 1) != 0) && place.x + i < walk.nx)
+            pack.samples[i] = old[place.x + i];
+    }
+    if (place.whole) {
+        *reinterpret_cast<median_pack<T, Form::Columns> *>(row + place.x) = pack;
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < Form::Columns; i++) {
+        if (place.x + i < walk.nx)
+            row[place.x + i] = pack.samples[i];
+    }
+}
+
+template <typename Form>
+__global__ void __launch_bounds__(CUDA_WARP *Form::Warps) median_kernel(median_walk<typename Form::T> walk)
+{
+    using Order = typename Form::Order;
+    const unsigned tile = blockIdx.x % walk.tiles, rest = blockIdx.x / walk.tiles;
+    const long long layer = walk.first_plane * walk.channels + rest / walk.runs;
+    const int x = static_cast<int>(tile * CUDA_WARP + threadIdx.x) * Form::Columns;
+    const long long first = walk.first + (rest % walk.runs * Form::Warps + threadIdx.y) * Form::Run;
+    const long long end = first + Form::Run < walk.end ? first + Form::Run : walk.end;
+    Order slices[Form::Side][Form::Cells][Form::Depth] = {};
+    median_place<Form> place;
+
+    if (x >= walk.nx || first >= end)
+        return;
+    find_place(walk, x, layer, &place);
+    const long long own_plane = Form::Solid ? layer / walk.channels : 0;
+    const long long own = own_plane * walk.plane + layer % walk.channels * walk.channel;
+#pragma unroll 1
+    for (long long at = first - Form::Radius; at < end + Form::Radius; at++) {
+        const long long out = at - Form::Radius;
+#pragma unroll
+        for (int s = 0; s + 1 < Form::Side; s++) {
+#pragma unroll
+            for (int i = 0; i < Form::Cells; i++) {
+#pragma unroll
+                for (int d = 0; d < Form::Depth; d++)
+                    slices[s][i][d] = slices[s + 1][i][d];
+            }
+        }
+        load_slice(walk, place, at, slices[Form::Side - 1]);
+        if (out < first)
+            continue;
+        Order lists[Form::Cells][Form::List], medians[Form::Columns];
+#pragma unroll
+        for (int i = 0; i < Form::Cells; i++)
+            sort_column<Form>(slices, i, lists[i]);
+#pragma unroll
+        for (int i = 0; i < Form::Columns; i += 2) {
+            Order shared[2 * Form::Radius * Form::List];
+            merge_shared<Form>(&lists[i + 1], shared);
+            medians[i] = select_of<Form::Rank>(lists[i], shared);
+            medians[i + 1] = select_of<Form::Rank>(lists[i + 2 * Form::Radius + 1], shared);
+        }
+        store_row(walk, place, walk.to + own + out * walk.line, walk.from + own + out * walk.line,
+                  walk.edge.rule == EDGE_HOLD && !cuda_reach::inside(walk.along, out, walk.extent), medians);
+    }
+}
+
+/* ---- the host ---- */
+
+/* Operations of a sample, for forecasts: of a bisection, and of the networks with all that is around them. */
+double rank_operations(const struct op *op)
+{
+    const double taps = static_cast<double>(op->tap_count), look = 6, rounds = 8;
+
+    return op->rank == 0 || op->rank + 1 == op->tap_count ? look * taps : (1 + rounds) * look * taps;
+}
+
+template <typename T> bool rank_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    if (asked->op->kind != OP_RANK)
+        return cuda_refuse(asked->refusal, "nothing is chosen by its rank");
+    *form = each_form(asked, reinterpret_cast<const void *>(&rank_kernel<T>));
+    form->operations_per_update = rank_operations(asked->op);
+    return true;
+}
+
+template <typename T> cudaError_t rank_launch(const struct cuda_job *job)
+{
+    const struct op *op = job->op->op;
+    const rank_window<T> window = {static_cast<int>(op->tap_count),
+                                   static_cast<const cuda_tap<T> *>(job->op->taps),
+                                   static_cast<int>(op->rank), op->descends};
+
+    return each_launch<T>(job, [&](dim3 grid, dim3 block, const each_part<T> &part) {
+        return CUDA_LAUNCH(job->stream, grid, block, 0, rank_kernel<T>, part, cuda_edge_of<T>(job->op),
+                           window);
+    });
+}
+
+bool is_side(struct reach reach, int radius)
+{
+    return reach.low == -radius && reach.high == radius;
+}
+
+/* The radius of the median of a square window of a picture or a cube of a volume that has a network, or 0.
+   Values of f64 take twice the registers and more instructions, so that bisection serves all but the
+   smallest. */
+template <typename T> int median_radius(const struct op *op, bool is_picture)
+{
+    for (int radius = 1; radius <= (is_picture && sizeof(T) == sizeof(float) ? 2 : 1); radius++) {
+        const size_t side = 2 * static_cast<size_t>(radius) + 1, taps = side * side * (is_picture ? 1 : side);
+        if (op->tap_count == taps && op->rank == taps / 2 && is_side(op->x, radius) &&
+            is_side(op->plane, radius) && is_side(op->row, is_picture ? 0 : radius))
+            return is_picture || sizeof(T) == sizeof(float) ? radius : 0;
+    }
+    return 0;
+}
+
+/* Call act with the form of such a median. */
+template <typename T, typename Act> auto with_median(const struct op *op, bool is_picture, const Act &act)
+{
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (!is_picture)
+            return act(median_form<T, 1, true>());
+        if (op->x.high == 2)
+            return act(median_form<T, 2, false>());
+    }
+    return act(median_form<T, 1, false>());
+}
+
+/* Blocks of a launch: along x, along the walk, layers. */
+template <typename Form> struct median_blocks {
+    long long tiles, runs, layers;
+
+    median_blocks(const struct shape &shape, struct range planes)
+    {
+        const long long length = static_cast<long long>(Form::Solid ? shape.rows : planes.count);
+
+        tiles = cuda_ceil_divide(static_cast<long long>(shape.nx), CUDA_WARP * Form::Columns);
+        runs = cuda_ceil_divide(length, Form::Warps * Form::Run);
+        layers = static_cast<long long>(Form::Solid ? planes.count : 1) * shape.channels;
+    }
+    long long all() const
+    {
+        return tiles * runs * layers;
+    }
+};
+
+template <typename T> bool median_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const bool is_picture = asked->shape->rows == 1;
+
+    if (asked->op->kind != OP_RANK || median_radius<T>(asked->op, is_picture) == 0)
+        return cuda_refuse(asked->refusal, "of ranks, only medians of 3x3, 5x5 and 3x3x3 have a network");
+    return with_median<T>(asked->op, is_picture, [&](auto chosen) {
+        using Form = decltype(chosen);
+        const median_blocks<Form> blocks(*asked->shape, {0, asked->shape->planes});
+        const double networks[] = {60, 150, 300};
+
+        if (blocks.all() > 0x7fffffff)
+            return cuda_refuse(asked->refusal, "the grid is too large for a launch");
+        form->tile_x = CUDA_WARP * Form::Columns;
+        form->tile_y = Form::Warps * Form::Run;
+        form->coarsen = Form::Run;
+        form->block = dim3(CUDA_WARP, Form::Warps);
+        form->grid = dim3(static_cast<unsigned>(blocks.all()));
+        form->kernel = reinterpret_cast<const void *>(&median_kernel<Form>);
+        form->bytes_per_update = 2.0 * sizeof(T);
+        form->operations_per_update = networks[Form::Solid ? 2 : Form::Radius - 1];
+        return true;
+    });
+}
+
+template <typename Form> cudaError_t launch_median(const struct cuda_job *job)
+{
+    using T = typename Form::T;
+    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+    const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
+    const struct op *op = job->op->op;
+    const median_blocks<Form> blocks(cuda_shape_of(job), job->planes);
+    median_walk<T> walk = {};
+
+    if (job->planes.count == 0)
+        return cudaSuccess;
+    walk.from = from.samples - from.first * from.plane_stride();
+    walk.to = to.samples - to.first * to.plane_stride();
+    walk.nx = from.nx;
+    walk.channels = from.channels;
+    walk.planes = from.planes;
+    walk.plane = from.plane_stride();
+    walk.channel = from.pitch * from.rows;
+    walk.first_plane = Form::Solid ? static_cast<long long>(job->planes.first) : 0;
+    walk.extent = Form::Solid ? from.rows : from.planes;
+    walk.first = Form::Solid ? 0 : static_cast<long long>(job->planes.first);
+    walk.end = walk.first + (Form::Solid ? from.rows : static_cast<long long>(job->planes.count));
+    walk.line = Form::Solid ? from.pitch : from.plane_stride();
+    walk.tiles = static_cast<unsigned>(blocks.tiles);
+    walk.runs = static_cast<unsigned>(blocks.runs);
+    walk.edge = cuda_edge_of<T>(job->op);
+    walk.x = op->x;
+    walk.along = Form::Solid ? op->row : op->plane;
+    walk.across = op->plane;
+    walk.descends = op->descends;
+    return CUDA_LAUNCH(job->stream, dim3(static_cast<unsigned>(blocks.all())), dim3(CUDA_WARP, Form::Warps),
+                       0, median_kernel<Form>, walk);
+}
+
+template <typename T> cudaError_t median_launch(const struct cuda_job *job)
+{
+    const bool is_picture = cuda_shape_of(job).rows == 1;
+
+    return with_median<T>(job->op->op, is_picture,
+                          [&](auto chosen) { return launch_median<decltype(chosen)>(job); });
+}
+
+} // namespace
+
+CUDA_RUNG(rank, false, false, false);
+CUDA_RUNG(median, false, false, false);
