@@ -5,7 +5,7 @@
 const char *op_name(const struct op *op)
 {
     static const char *const points[] = {
-#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) #name,
+#define POINT(constant, name, ...) #name,
 #include "model/points.def"
     };
     static const char *const combines[] = {

@@ -17,8 +17,11 @@
 #define TANH_ULPS_F64 2.0
 #define SIN_ULPS_F32  2.0
 #define SIN_ULPS_F64  2.2
-#define POW_ULPS_F32  1.2
-#define POW_ULPS_F64  1.2
+#define POW_ULPS_F32  0.66
+#define POW_ULPS_F64  0.64
+#define LONG_POW_ULPS 0.79 /* of exponents from -10 to 10, over all x whose power is no denormal number */
+#define LN_ULPS_F32   0.55
+#define LN_ULPS_F64   0.54
 #define SRGB_ULPS_F32 4.0
 
 static float exp_f32(float x)
@@ -49,6 +52,16 @@ static float sin_f32(float x)
 static double sin_f64(double x)
 {
     return arith_sin_f64(x);
+}
+
+static float ln_f32(float x)
+{
+    return arith_ln_f32(x);
+}
+
+static double ln_f64(double x)
+{
+    return arith_ln_f64(x);
 }
 
 /* A deterministic sequence of 64-bit numbers (SplitMix64). */
@@ -141,6 +154,15 @@ static double limited_sin(double x)
     return fabs(x) <= ARITH_SIN_LIMIT ? sin(x) : (double)NAN;
 }
 
+START_TEST(ln_is_accurate_f32)
+{
+    accurate_everywhere_f32(ln_f32, log, LN_ULPS_F32);
+    accurate_around_f32(ln_f32, log, 1.0f, LN_ULPS_F32);
+    accurate_around_f32(ln_f32, log, 0x1.6a09e6p-1f, LN_ULPS_F32); /* where the power of 2 changes */
+    accurate_around_f32(ln_f32, log, FLT_MIN, LN_ULPS_F32);
+}
+END_TEST
+
 START_TEST(exp_is_accurate_f32)
 {
     accurate_everywhere_f32(exp_f32, exp, EXP_ULPS_F32);
@@ -176,6 +198,29 @@ START_TEST(pow_is_accurate_f32)
         float y = (float)between(&state, 0.2, 5.0);
         double error = error_f32(arith_pow_f32(x, y), pow((double)x, (double)y));
         if (!(error <= POW_ULPS_F32))
+            ck_abort_msg("%g ulp at %a to the %a", error, (double)x, (double)y);
+    }
+}
+END_TEST
+
+/* Exponents that people take, and some that are long. */
+static const double exponents[] = {-10.0, -2.0, -1.0, -0.5, 0.2, 1.0 / 2.2, 0.5, 2.2, 3.0, 8.0, 10.0};
+
+/* An x whose y-th power is about 2^n with |n| <= most. */
+static double base_of(uint64_t *state, double most, double y)
+{
+    return exp2(between(state, -most, most) / fmax(1.0, fabs(y)));
+}
+
+START_TEST(long_pow_is_accurate_f32)
+{
+    float y = (float)exponents[_i];
+    uint64_t state = 9;
+
+    for (int i = 0; i < 200000; i++) {
+        float x = (float)base_of(&state, 125.0, (double)y);
+        double error = error_f32(arith_pow_f32(x, y), pow((double)x, (double)y));
+        if (!(error <= LONG_POW_ULPS))
             ck_abort_msg("%g ulp at %a to the %a", error, (double)x, (double)y);
     }
 }
@@ -228,6 +273,30 @@ static long double limited_sinl(long double x)
 {
     return fabsl(x) <= ARITH_SIN_LIMIT ? sinl(x) : (long double)NAN;
 }
+
+START_TEST(ln_is_accurate_f64)
+{
+    uint64_t state = 10;
+
+    accurate_everywhere_f64(ln_f64, logl, 4.0, 0.35355339059327376, LN_ULPS_F64);
+    for (int i = 0; i < 250000; i++)
+        accurate_f64(ln_f64, logl, 1.0 + scattered(&state, -52, 0), LN_ULPS_F64);
+}
+END_TEST
+
+START_TEST(long_pow_is_accurate_f64)
+{
+    double y = exponents[_i];
+    uint64_t state = 11;
+
+    for (int i = 0; i < 100000; i++) {
+        double x = base_of(&state, 1020.0, y);
+        double error = error_f64(arith_pow_f64(x, y), powl((long double)x, (long double)y));
+        if (!(error <= LONG_POW_ULPS))
+            ck_abort_msg("%g ulp at %a to the %a", error, x, y);
+    }
+}
+END_TEST
 
 START_TEST(exp_is_accurate_f64)
 {
@@ -358,6 +427,81 @@ START_TEST(pow_has_special_values)
     ck_assert(isnan(arith_pow_f32(-INFINITY, 2.0f)) && isnan(arith_pow_f64(-(double)INFINITY, 2.0)));
     ck_assert(isnan(arith_pow_f32(NAN, 2.0f)) && isnan(arith_pow_f64((double)NAN, 2.0)));
     ck_assert(isnan(arith_pow_f32(2.0f, NAN)) && isnan(arith_pow_f64(0.0, (double)NAN)));
+}
+END_TEST
+
+/* As C has it, but NaN to the 0 is NaN, and -infinity has only whole powers. */
+static double signed_power(double x, double y)
+{
+    return isnan(x) || (isinf(x) && x < 0.0 && floor(y) != y) ? (double)NAN : pow(x, y);
+}
+
+static double parity(double y)
+{
+    return floor(y) != y ? (double)NAN : fmod(y, 2.0) != 0.0 ? -1.0 : 1.0;
+}
+
+static float signed_pow_f32(float x, float y)
+{
+    return arith_signed_pow_f32(x, y, (float)parity((double)y));
+}
+
+static double signed_pow_f64(double x, double y)
+{
+    return arith_signed_pow_f64(x, y, parity(y));
+}
+
+START_TEST(signed_pow_has_special_values)
+{
+    const double xs[] = {
+        0.0, -0.0, 1.0, -1.0, -2.0, 3.0, -0.5, 1e30, (double)INFINITY, -(double)INFINITY, (double)NAN};
+    const double ys[] = {0.0,  1.0,        -1.0,        2.0,       -2.0, 3.0,   0.5,
+                         -0.5, 16777215.0, -16777216.0, 8388607.5, 1e20, -1e20, 2.2};
+
+    for (size_t i = 0; i < sizeof xs / sizeof *xs; i++)
+        for (size_t j = 0; j < sizeof ys / sizeof *ys; j++) {
+            double x = xs[i], y = ys[j];
+            double whole = signed_power((double)(float)x, (double)(float)y), longer = signed_power(x, y);
+            if (!(error_f32(signed_pow_f32((float)x, (float)y), whole) <= LONG_POW_ULPS) ||
+                !(same_f64(signed_pow_f64(x, y), longer) ||
+                  fabs(signed_pow_f64(x, y) / longer - 1.0) < 1e-14))
+                ck_abort_msg("%a to the %a", x, y);
+        }
+}
+END_TEST
+
+/* Whatever the work type holds exactly comes out so. */
+START_TEST(powers_of_whole_numbers_are_exact)
+{
+    uint64_t state = 12;
+
+    for (int i = -4096; i <= 4096; i++) {
+        double x = (double)i;
+        ck_assert(signed_pow_f32((float)i, 2.0f) == (float)(i * i));
+        ck_assert(abs(i) > 256 || signed_pow_f32((float)i, 3.0f) == (float)(i * i * i));
+        ck_assert(signed_pow_f32((float)(i * i), 0.5f) == (float)abs(i));
+        ck_assert(signed_pow_f64(x, 4.0) == x * x * x * x);
+    }
+    for (int i = 0; i < 100000; i++) {
+        uint64_t bits = next(&state);
+        double x = arith_value_f64(bits);
+        float x_f32 = arith_value_f32((uint32_t)bits);
+        ck_assert(same_f64(signed_pow_f64(x, 1.0), x) && same_f32(signed_pow_f32(x_f32, 1.0f), x_f32));
+    }
+}
+END_TEST
+
+START_TEST(ln_has_special_values)
+{
+    ck_assert(same_f32(arith_ln_f32(1.0f), 0.0f) && same_f64(arith_ln_f64(1.0), 0.0));
+    ck_assert(same_f32(arith_ln_f32(0.0f), -INFINITY) && same_f32(arith_ln_f32(-0.0f), -INFINITY));
+    ck_assert(same_f64(arith_ln_f64(-0.0), -(double)INFINITY));
+    ck_assert(same_f32(arith_ln_f32(INFINITY), INFINITY));
+    ck_assert(same_f64(arith_ln_f64((double)INFINITY), (double)INFINITY));
+    ck_assert(isnan(arith_ln_f32(-1.0f)) && isnan(arith_ln_f32(-INFINITY)) && isnan(arith_ln_f32(NAN)));
+    ck_assert(isnan(arith_ln_f64(-0x1p-1074)) && isnan(arith_ln_f64((double)NAN)));
+    ck_assert(same_f32(arith_ln_f32(0x1p-149f), -0x1.9d1dap6f));
+    ck_assert(same_f64(arith_ln_f64(0x1p-1074), -0x1.74385446d71c3p9));
 }
 END_TEST
 
@@ -786,7 +930,7 @@ static void hash_f64(uint64_t *hash, double value)
    of these numbers is a change of what the programs put out. */
 START_TEST(bits_are_what_they_always_were)
 {
-    const uint64_t expected_f32 = UINT64_C(0xfb51d8a29fb1e108), expected_f64 = UINT64_C(0x844841ae74e5f017);
+    const uint64_t expected_f32 = UINT64_C(0xddaa43d2f58b90c8), expected_f64 = UINT64_C(0x1511618ca1954737);
     uint64_t hash_of_f32 = 0, hash_of_f64 = 0, state = 8;
 
     for (int i = 0; i < 200000; i++) {
@@ -805,6 +949,8 @@ START_TEST(bits_are_what_they_always_were)
             hash_f32(&hash_of_f32, arith_srgb_decode_f32(xs_f32[k]));
             hash_f32(&hash_of_f32, arith_srgb_encode_f32(xs_f32[k]));
             hash_f32(&hash_of_f32, arith_gamma_f32(xs_f32[k], (float)y));
+            hash_f32(&hash_of_f32, arith_ln_f32(xs_f32[k]));
+            hash_f32(&hash_of_f32, signed_pow_f32(xs_f32[k], (float)(2 * i % 7 - 4)));
             hash_f32(&hash_of_f32, arith_cover_f32(xs_f32[k], 255.0f));
             hash_bits(&hash_of_f32, arith_store_u8_f32(xs_f32[k]));
             hash_bits(&hash_of_f32, arith_store_u32_f32(xs_f32[k]));
@@ -817,6 +963,8 @@ START_TEST(bits_are_what_they_always_were)
             hash_f64(&hash_of_f64, arith_srgb_decode_f64(xs[k]));
             hash_f64(&hash_of_f64, arith_srgb_encode_f64(xs[k]));
             hash_f64(&hash_of_f64, arith_gamma_f64(xs[k], y));
+            hash_f64(&hash_of_f64, arith_ln_f64(xs[k]));
+            hash_f64(&hash_of_f64, signed_pow_f64(xs[k], 2 * i % 7 - 4));
             hash_f64(&hash_of_f64, arith_cover_f64(xs[k], 255.0));
             hash_bits(&hash_of_f64, arith_store_u16_f64(xs[k]));
             hash_bits(&hash_of_f64, arith_bits_f32(arith_store_f32_f64(xs[k])));
@@ -837,11 +985,15 @@ static TCase *accuracy_case(void)
     tcase_add_test(tests, tanh_is_accurate_f32);
     tcase_add_test(tests, sin_is_accurate_f32);
     tcase_add_test(tests, pow_is_accurate_f32);
+    tcase_add_loop_test(tests, long_pow_is_accurate_f32, 0, sizeof exponents / sizeof *exponents);
+    tcase_add_test(tests, ln_is_accurate_f32);
 #if LDBL_MANT_DIG >= 64
     tcase_add_test(tests, exp_is_accurate_f64);
     tcase_add_test(tests, tanh_is_accurate_f64);
     tcase_add_test(tests, sin_is_accurate_f64);
     tcase_add_test(tests, pow_is_accurate_f64);
+    tcase_add_loop_test(tests, long_pow_is_accurate_f64, 0, sizeof exponents / sizeof *exponents);
+    tcase_add_test(tests, ln_is_accurate_f64);
 #endif
     tcase_add_test(tests, srgb_follows_the_curve);
     tcase_add_test(tests, srgb_and_gamma_return_every_value);
@@ -859,6 +1011,9 @@ static TCase *values_case(void)
     tcase_add_test(tests, tanh_has_special_values);
     tcase_add_test(tests, sin_has_special_values);
     tcase_add_test(tests, pow_has_special_values);
+    tcase_add_test(tests, signed_pow_has_special_values);
+    tcase_add_test(tests, powers_of_whole_numbers_are_exact);
+    tcase_add_test(tests, ln_has_special_values);
     tcase_add_test(tests, fluxes_follow_their_formulas);
     tcase_add_test(tests, cover_is_a_clamped_fraction);
     tcase_add_test(tests, colour_is_divided_by_its_cover);

@@ -1139,6 +1139,7 @@ static const struct {
     {"-f min:2,ball", true},
     {"-f gradient", false},
     {"-f scale:1,0", false},
+    {"-f clamp:0,1", false},
     {"-f laplace", false},
     {"-f star:6", false},
     {"-f sobel:x", false},

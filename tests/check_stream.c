@@ -533,6 +533,8 @@ static const char *const chains[] = {
      "--check-every 1"),
     "-d 6,5,9 -t i16 -f matrix:1,2,1/4 -f unsharp:0.5,1 -e wrap -s 2 -f laplace -e hold",
     "-d 5,4,9 -t i16 -f scale:2,1 -f gauss:0.6 -f scale:0.3,7 -f laplace --out-range auto --out-type u8",
+    "-d 5,4,9 -t i16 -f abs -f ln -f gauss:0.6 -f exp -f threshold:900,5,70 -f box:1 -f power:1.5 --out-type "
+    "f32",
     "-d 5,4,9 -f heat -s 9 --until 0.2 --out-range auto --out-type u16",
     "-d 4,3,8 -t i32 -f heat -s 2 -f gradient",
     "-d 4,3,8 -t u64 -f gauss:0.6 --out-type f64",

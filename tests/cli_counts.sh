@@ -126,6 +126,27 @@ accepts 'which takes colour as it stands' '' imgheat -i rgba.png -f gauss:1 -f s
 imgheat -i turned.png -f scale:-1,255 -o back.png
 same 'and keeps alpha' one.png back.png
 refuses 2 'voxfilt: --filter: scale:2: expected scale:A,B' v8 -f scale:2 -o out
+
+# ---------------------------------------------------------------- other filters of one sample
+
+values() # OPTION...: as 0 1 2 3 4 5 6 7 come out
+{
+    eight "$@" -o points.raw && bytes points.raw
+}
+[ "$(values -f scale:-1,3 -f abs)" = '3 2 1 0 1 2 3 4' ] && [ "$(values -f clamp:2,5)" = '2 2 2 3 4 5 5 5' ] &&
+    [ "$(values -f threshold:3)" = '0 0 0 0 1 1 1 1' ] && [ "$(values -f threshold:3.5,200,100)" = '200 200 200 200 100 100 100 100' ]
+result $? 'abs, clamp and threshold'
+[ "$(values -f power:2)" = '0 1 4 9 16 25 36 49' ] && [ "$(values -f power:0.5 -f scale:10,0)" = '0 10 14 17 20 22 24 26' ] &&
+    [ "$(values -f scale:1,1 -f ln -f scale:100,0)" = '0 69 110 139 161 179 195 208' ] && [ "$(values -f scale:0.5,0 -f exp)" = '1 2 3 4 7 12 20 33' ]
+result $? 'power, ln and exp'
+[ "$(values -f power:2 -s 2 -f clamp:0,100)" = '0 1 16 81 100 100 100 100' ]
+result $? 'several steps'
+refuses 2 'voxfilt: --filter: clamp:5,1: 5 is above 1: nothing lies between' v8 -f clamp:5,1 -o out
+refuses 2 'voxfilt: --filter: threshold:1,2: BELOW has no ABOVE: expected threshold:T[,BELOW,ABOVE]' v8 -f threshold:1,2 -o out
+refuses 2 'voxfilt: --filter: ln:2: expected ln' v8 -f ln:2 -o out
+refuses 2 'voxfilt: --filter: power: expected power:G' v8 -f power -o out
+refuses 2 'voxfilt: --filter: clamp:0: expected clamp:LO,HI' v8 -f clamp:0 -o out
+refuses 2 'voxfilt: clamp:0,1e39: a bound of 1e+39 does not fit f32 (--work f64 has a larger range)' v8 -f clamp:0,1e39 -o out
 refuses 2 'voxfilt: scale:1e40,0: a factor of 1e+40 does not fit f32 (--work f64 has a larger range)' v8 -f scale:1e40,0 \
     -o out
 

@@ -159,7 +159,7 @@ poke() # FILE OFFSET BYTES
 cp scan.nii noted.nii
 poke noted.nii 148 'scanned on a Sunday'
 poke noted.nii 112 '\000\000\000\100'
-scale='voxfilt: noted.nii: samples are filtered as stored; a sample v stands for 2 v + 0
+scale='voxfilt: noted.nii: a sample v stands for the value 2 v + 0
 '
 accepts 'a slope is told' "$scale" convert -i noted.nii -o kept.nii
 same 'fields that mean nothing here are kept, and the slope' noted.nii kept.nii
@@ -195,6 +195,11 @@ voxfilt -i ct.nii -f gauss:1 -e hold --explain 2> ../stderr > ../plan
 grep -q proportion ../plan
 [ $? = 1 ]
 result $? 'which needs no stage where constants stay'
+voxfilt -i ct.nii -f gauss:1 -f threshold:300 --explain 2> ../stderr > ../plan
+grep -q '^stage 2   values: from here on samples are values$' ../plan
+result $? 'nor a slope what is above a threshold, so that a filter takes values'
+refuses 2 'voxfilt: ct.nii: ln: a sample v stands for 2 v + -1024, and u16 would round what becomes of values: give --out-type f32' \
+    voxfilt -i ct.nii -f ln -o out
 cp scan.nii falling.nii
 poke falling.nii 112 '\000\000\200\277'
 for pair in 'min:1 max:1' 'order:1,1,ball order:1,5,ball' 'median:1 median:1'; do
@@ -611,7 +616,7 @@ grep -aq '^Element[TM][oa]' scaled.mha
 [ $? = 1 ]
 result $? 'mha: but not if samples are mapped'
 accepts 'mha: extremes are named that hold no longer' \
-    'voxfilt: placed.mha: samples are filtered as stored; a sample v stands for 2 v + 5
+    'voxfilt: placed.mha: a sample v stands for the value 2 v + 5
 voxfilt: placed.mha: left out: ElementMax
 ' voxfilt -i placed.mha -f laplace --out-type i32 -o scaled.mha
 [ "$(grep -a '^Element[TM][oa]' scaled.mha)" = "$(printf '%s' 'ElementToIntensityFunctionSlope = 2

@@ -124,6 +124,16 @@ END_TEST
 START_TEST(every_kind_of_picture)
 {
     static const double gammas[] = {2.2, 1.0, 1.0 / 1.8};
+    static const struct point points[] = {
+        {POINT_SCALE, {0.75, 20.0}, 1},
+        {POINT_ABS, {0.0}, 1},
+        {POINT_CLAMP, {-3.5, 90.25}, 1},
+        {POINT_POWER, {0.4, (double)NAN}, 1},
+        {POINT_POWER, {-3.0, -1.0}, 1},
+        {POINT_THRESHOLD, {12.5, 3.0, -200.5}, 1},
+        {POINT_LN, {0.0}, 1},
+        {POINT_EXP, {0.0}, 2},
+    };
     struct conversion conversion = {0};
 
     conversion.in.type = (enum sample_type)_i;
@@ -138,8 +148,8 @@ START_TEST(every_kind_of_picture)
         conversion.in.transfer = (enum transfer)(rest / 4);
         conversion.in.gamma = gammas[i % 3];
         conversion.in.point_count = i % 5 == 1 ? 2 : 0;
-        conversion.in.points[0] = (struct point){POINT_SCALE, 0.75, 20.0, 1};
-        conversion.in.points[1] = (struct point){POINT_SCALE, -1.25, 3.0, 2};
+        conversion.in.points[0] = points[i / 5 % LENGTH(points)];
+        conversion.in.points[1] = (struct point){POINT_SCALE, {-1.25, 3.0}, 2};
         conversion.out = conversion.in;
         try_conversion(conversion);
     }

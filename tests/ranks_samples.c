@@ -14,6 +14,7 @@ static const char *const chains[] = {
     "-f identity --stats",
     "-f heat --flux pm2 --scale 900 -s 2 --stats",
     "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
+    "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
 };
 
 static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMPLE_F64};

@@ -573,6 +573,9 @@ VALUE_STAGES = (
     '-e constant:-1000', '-e constant', '-f heat --flux pm2 --scale 300', '-f heat --flux pm1 --scale 300 -e constant:33',
     '-f heat --flux tanh --scale 100', '-f heat --until 100',
     '-f laplace -e constant:-700 -f gradient -f scale:3,1 -f gauss:1 -e constant:9', '-f scale:3,1 ' + SEVEN + ' -e hold -s 2 -f scale:1,5',
+    '-f clamp:-100.5,700', '-f gauss:1 -f clamp:-400,90 -f laplace', '-f abs', '-f abs -f gauss:1 -s 2', '-f abs --until 1',
+    '-f threshold:99.9', '-f threshold:100,-3,700 -s 2', '-f gauss:1 -f threshold:300,2.5,0 -f box:1', '-f power:2 -f gauss:1',
+    '-f scale:1,9000 -f ln -f gauss:1 -f exp', '-f scale:1e-3,0 -f exp',
     '-f identity --out-range=-1024,3000', '-f identity --out-range=auto')
 
 

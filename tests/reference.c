@@ -310,13 +310,42 @@ static double stored_light(const struct encoding *encoding, enum work_type work,
     return linear;
 }
 
+/* Of any number: a power of its size, with its sign where the exponent is odd. */
+static double signed_power(enum work_type work, double v, double exponent)
+{
+    double power = work == WORK_F32 ? (double)arith_pow_f32(fabsf((float)v), (float)exponent)
+                                    : arith_pow_f64(fabs(v), exponent);
+
+    if (v < 0.0 && floor(exponent) != exponent)
+        return (double)NAN;
+    return signbit(v) && fabs(fmod(exponent, 2.0)) == 1.0 ? -power : power;
+}
+
+static double logarithm(enum work_type work, double v)
+{
+    return work == WORK_F32 ? (double)arith_ln_f32((float)v) : arith_ln_f64(v);
+}
+
 static double point_of(enum work_type work, const struct point *point, double v)
 {
-    double a = rounded(work, point->a), b = rounded(work, point->b);
+    double a = rounded(work, point->numbers[0]), b = rounded(work, point->numbers[1]);
+    double c = rounded(work, point->numbers[2]);
 
     switch (point->kind) {
     case POINT_SCALE:
         return fused(work, a, v, b);
+    case POINT_ABS:
+        return fabs(v);
+    case POINT_CLAMP:
+        return v < a ? a : v > b ? b : v;
+    case POINT_THRESHOLD:
+        return v > a ? c : b;
+    case POINT_POWER:
+        return signed_power(work, v, a);
+    case POINT_LN:
+        return logarithm(work, v);
+    case POINT_EXP:
+        return exponential(work, v);
     default:
         abort();
     }

@@ -94,6 +94,7 @@ volume -s 1
 volume -s 3
 volume --flux pm1 --scale 20 -s 3
 volume -f gauss:1.5 -f scale:2,1 --out-type u8
+volume -f abs -f power:0.4 -f gauss:1 -f ln -f gauss:1 -f threshold:0 -f exp
 for edge in reflect hold constant:3; do
     volume -f gauss:1 -e $edge --rung passes
     volume -f gauss:1.5 -e $edge --rung passes --work f64

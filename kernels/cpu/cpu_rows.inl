@@ -232,13 +232,14 @@ static void combine_row(enum combine kind, real a, const real *u, const real *ke
 
 static void point_row(const struct point *point, const real *values, size_t count, real *out)
 {
-    const real a = (real)point->a, b = (real)point->b;
+    const double *numbers = point->numbers;
+    const real a = (real)numbers[0], b = (real)numbers[1], c = (real)numbers[2];
 
     switch (point->kind) {
-#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
+#define POINT(constant, ...)                                                                                 \
     case POINT_##constant:                                                                                   \
         for (size_t i = 0; i < count; i++)                                                                   \
-            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b);                                       \
+            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b, c);                                    \
         break;
 #include "model/points.def"
     case POINTS:

@@ -92,6 +92,7 @@ static void print_between(FILE *stream, const struct stage *stage, size_t index)
 {
     const char *what = stage->filter == &filter_cover     ? "colour is multiplied by alpha"
                        : stage->filter == &filter_uncover ? "colour is not multiplied by alpha"
+                       : stage->filter == &filter_values  ? "samples are values"
                                                           : "samples are proportional to their values";
 
     fprintf(stream, "stage %-2zu  %s: from here on %s\n", index + 1, stage->spec, what);

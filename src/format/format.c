@@ -201,9 +201,8 @@ static bool settle_header(struct source *source, const struct source_request *re
         return false;
     if (!intensity_is_plain(intensity)) {
         begin_note(source);
-        diag_append(source->note, sizeof source->note,
-                    "samples are filtered as stored; a sample v stands for %g v + %g", intensity->slope,
-                    intensity->intercept);
+        diag_append(source->note, sizeof source->note, "a sample v stands for the value %g v + %g",
+                    intensity->slope, intensity->intercept);
     }
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }

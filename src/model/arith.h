@@ -6,7 +6,8 @@
  * --fmad=false --prec-div=true --prec-sqrt=true --ftz=false. The host rounds to nearest even.
  *
  * Largest errors in ulp, over all floats and over 10^8 doubles: exp 1.02 and 1.01, tanh 1.74 and 1.97,
- * sin 1.96 and 2.19; tests/check_arith.c holds them.
+ * sin 1.96 and 2.19, ln 0.55 and 0.54; powers 0.66 and 0.64 for exponents from 0.2 to 5, and 0.79 from -10 to
+ * 10. Whatever power is exact in the type comes out so. tests/check_arith.c holds all that.
  *
  * Special values are selected at the end instead of branched to, so that loops over these functions become
  * vector code. Functions come in twins, _f32 and _f64; arith_twins.inl has those that differ in nothing but
@@ -425,13 +426,6 @@ ARITH_FN double arith_store_f64_f32(float v)
 ARITH_FN double arith_stretch_f64(double v, double low, double span, double least, double width)
 {
     return arith_fma_f64((v - low) / span, width, least);
-}
-
-/* NaN stays. */
-ARITH_FN double arith_clamp_f64(double v, double least, double greatest)
-{
-    v = v < least ? least : v;
-    return v > greatest ? greatest : v;
 }
 
 /* Numbers above 0 in the order of the finite values, so that integers find the extremes; and back. */

@@ -163,6 +163,22 @@ ARITH_FN struct twin(arith_pair) twin(arith_log2)(real x)
     return result;
 }
 
+/* The natural logarithm: −∞ of 0, NaN of what is below. */
+ARITH_FN real twin(arith_ln)(real x)
+{
+    const real infinity = twin(arith_value)(constant(ARITH_INFINITY));
+    struct twin(arith_pair) log2 = twin(arith_log2)(x);
+    real high = log2.high * constant(ARITH_LN2_HIGH);
+    real low = twin(arith_fma)(log2.high, constant(ARITH_LN2_HIGH), -high);
+    real ln;
+
+    low = twin(arith_fma)(log2.high, constant(ARITH_LN2_LOW), low);
+    low = twin(arith_fma)(log2.low, constant(ARITH_LN2_HIGH), low);
+    ln = x == infinity ? x : high + low;
+    ln = x == number(0.0) ? -infinity : ln;
+    return x >= number(0.0) ? ln : twin(arith_value)(constant(ARITH_NAN));
+}
+
 /* x to the power of y + y_low, y finite and y_low the rest of a longer y, for x ≥ 0; NaN for other x. 0 and ∞
    are as in C. */
 ARITH_FN real twin(arith_power)(real x, real y, real y_low)
@@ -172,15 +188,23 @@ ARITH_FN real twin(arith_power)(real x, real y, real y_low)
     struct twin(arith_pair) log2 = twin(arith_log2)(x);
     real high = y * log2.high;
     real low = twin(arith_fma)(y, log2.low, twin(arith_fma)(y, log2.high, -high));
-    real bounded, shifted, r, power, limit;
+    real bounded, shifted, rest, r, r_low, sum, power, limit;
 
     low = twin(arith_fma)(y_low, log2.high, low);
     bounded = high > highest ? highest : high;
     bounded = bounded < lowest ? lowest : bounded;
     low = bounded == high ? low : number(0.0);
     shifted = bounded + constant(ARITH_SIGNED_WHOLE);
-    r = (bounded - (shifted - constant(ARITH_SIGNED_WHOLE))) + low;
-    power = twin(arith_scale)(number(1.0) + twin(arith_expm1_core)(r * constant(ARITH_LN2_HIGH)), shifted);
+    bounded -= shifted - constant(ARITH_SIGNED_WHOLE); /* exact */
+    rest = bounded + low;
+    low -= rest - bounded;
+    r = rest * constant(ARITH_LN2_HIGH);
+    r_low = twin(arith_fma)(rest, constant(ARITH_LN2_HIGH), -r);
+    r_low = twin(arith_fma)(rest, constant(ARITH_LN2_LOW), r_low);
+    r_low = twin(arith_fma)(low, constant(ARITH_LN2_HIGH), r_low);
+    sum = number(1.0) + r;
+    r_low = (r - (sum - number(1.0))) + twin(arith_fma)(r_low, r, r_low);
+    power = twin(arith_scale)(sum + twin(arith_fma)(r * r, twin(arith_expm1_series)(r), r_low), shifted);
 
     limit = (x == number(0.0)) == (y > number(0.0)) ? number(0.0) : infinity;
     power = ((x == number(0.0)) | (x == infinity)) ? limit : power;
@@ -192,6 +216,16 @@ ARITH_FN real twin(arith_power)(real x, real y, real y_low)
 ARITH_FN real twin(arith_pow)(real x, real y)
 {
     return twin(arith_power)(x, y, number(0.0));
+}
+
+/* x to the power of y for any x. parity is −1 if y is odd, 1 if it is even, and NaN if it is not whole: then
+   numbers below 0 have no power. */
+ARITH_FN real twin(arith_signed_pow)(real x, real y, real parity)
+{
+    real power = twin(arith_pow)(twin(arith_magnitude)(x), y);
+
+    power = parity < number(0.0) ? twin(arith_signed)(power, x) : power;
+    return x < number(0.0) ? power * (parity * parity) : power;
 }
 
 /* The Perona–Malik fluxes of s = Σ q², one for several channels. The first is exp(−s), and 0 beyond a bound,
@@ -286,6 +320,13 @@ ARITH_FN real twin(arith_uncovered)(real colour, real separate, real cover)
     return cover == number(0.0) ? separate : colour / cover;
 }
 
+/* NaN stays. */
+ARITH_FN real twin(arith_clamp)(real v, real least, real greatest)
+{
+    v = v < least ? least : v;
+    return v > greatest ? greatest : v;
+}
+
 /* The bits of the nearest whole number, half to even, in [0, highest]; NaN becomes 0. */
 ARITH_FN bits_of_real twin(arith_unsigned)(real v, real highest)
 {
@@ -377,10 +418,10 @@ ARITH_FN arith_half twin(arith_store_f16)(real v)
 }
 
 /* Filters of one sample, each by its kind; and any of them. */
-#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
-    ARITH_FN real twin(arith_point_##constant)(real v, real a, real b)                                       \
+#define POINT(constant, name, syntax, least, most, a_name, b_name, c_name, intensity, cost, summary, value)  \
+    ARITH_FN real twin(arith_point_##constant)(real v, real a, real b, real c)                               \
     {                                                                                                        \
-        (void)a, (void)b;                                                                                    \
+        (void)a, (void)b, (void)c;                                                                           \
         return value;                                                                                        \
     }
 #include "points.def"
@@ -406,12 +447,12 @@ ARITH_FN real twin(arith_combine)(enum combine kind, real u, real kept, real a)
     }
 }
 
-ARITH_FN real twin(arith_point)(enum point_kind kind, real v, real a, real b)
+ARITH_FN real twin(arith_point)(enum point_kind kind, real v, real a, real b, real c)
 {
     switch (kind) {
-#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
+#define POINT(constant, ...)                                                                                 \
     case POINT_##constant:                                                                                   \
-        return twin(arith_point_##constant)(v, a, b);
+        return twin(arith_point_##constant)(v, a, b, c);
 #include "points.def"
     default:
         return v;

@@ -139,8 +139,14 @@ static bool set_amount(const struct building *b, double amount)
 
 static bool point(const struct building *b, enum point_kind kind)
 {
-    b->body->point = (struct point){kind, number(b, 0), number(b, 1), 1};
-    return true;
+    double last = b->call->count < POINT_NUMBERS ? 1.0 : number(b, 2);
+
+    b->body->point = (struct point){kind, {number(b, 0), number(b, 1), last}, 1};
+    if (kind == POINT_CLAMP && number(b, 0) > number(b, 1))
+        return fault_raise(b->fault, STATUS_USAGE, "%.10g is above %.10g: nothing lies between", number(b, 0),
+                           number(b, 1));
+    return kind != POINT_THRESHOLD || b->call->count != 2 ||
+           fault_raise(b->fault, STATUS_USAGE, "BELOW has no ABOVE: expected threshold:T[,BELOW,ABOVE]");
 }
 
 /* The same weights, from −radius to radius, along one axis of a chain. */
@@ -493,12 +499,13 @@ const struct filter filter_list[] = {
 
 /* Names of filters in other programs, and ours. */
 static const struct alias filter_aliases[] = {
-    {"average", "box"},    {"blur", "gauss"},    {"boxcar", "box"},        {"convolve", "matrix"},
-    {"copy", "identity"},  {"diffuse", "heat"},  {"diffusion", "heat"},    {"edges", "gradient"},
-    {"gaussian", "gauss"}, {"kernel", "matrix"}, {"laplacian", "laplace"}, {"magnitude", "gradient"},
-    {"mean", "box"},       {"smooth", "gauss"},  {"stencil", "taps"},      {"uniform", "box"},
-    {"usm", "unsharp"},    {"maximum", "max"},   {"minimum", "min"},       {"rank", "order"},
-    {NULL, NULL},
+    {"absolute", "abs"},   {"average", "box"},    {"binarize", "threshold"}, {"blur", "gauss"},
+    {"boxcar", "box"},     {"clip", "clamp"},     {"convolve", "matrix"},    {"copy", "identity"},
+    {"diffuse", "heat"},   {"diffusion", "heat"}, {"edges", "gradient"},     {"gamma", "power"},
+    {"gaussian", "gauss"}, {"kernel", "matrix"},  {"laplacian", "laplace"},  {"magnitude", "gradient"},
+    {"maximum", "max"},    {"mean", "box"},       {"minimum", "min"},        {"pow", "power"},
+    {"rank", "order"},     {"smooth", "gauss"},   {"stencil", "taps"},       {"uniform", "box"},
+    {"usm", "unsharp"},    {NULL, NULL},
 };
 
 static const char *meant_filter(const char *spec, size_t length)
@@ -512,6 +519,7 @@ static const char *meant_filter(const char *spec, size_t length)
 }
 
 const struct filter filter_proportion = {.name = "proportion", .kind = FILTER_POINT};
+const struct filter filter_values = {.name = "values", .kind = FILTER_POINT};
 const struct filter filter_cover = {.name = "cover", .kind = FILTER_COVER};
 const struct filter filter_uncover = {.name = "uncover", .kind = FILTER_UNCOVER};
 

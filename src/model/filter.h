@@ -102,8 +102,8 @@ extern const struct filter filter_list[];
 /* Stages that a job inserts where the next one takes colour differently: FILTER_COVER and FILTER_UNCOVER. */
 extern const struct filter filter_cover, filter_uncover;
 
-/* Another one, POINT_SCALE: samples become proportional to their values. */
-extern const struct filter filter_proportion;
+/* Two more, POINT_SCALE: samples become proportional to their values; and values themselves. */
+extern const struct filter filter_proportion, filter_values;
 
 /* Parse a SPEC; a taps file is read at once. filter_call_free releases the call, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);

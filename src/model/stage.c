@@ -319,8 +319,6 @@ double stage_weight(const struct stage *stage)
     case FILTER_GRADIENT:
     case FILTER_LENGTH:
         return 0.0;
-    case FILTER_POINT:
-        return stage->body.point.a;
     default:
         return 1.0;
     }
@@ -343,9 +341,32 @@ static double repeat(double number, double factor, double offset, uint64_t times
 /* Samples become A v + B as they are stored, and values too. */
 static double scaled_intercept(const struct stage *stage, uint64_t steps)
 {
-    const struct point *scale = &stage->body.point;
+    const double *numbers = stage->body.point.numbers;
 
-    return repeat(stage->intensity.intercept, scale->a, scale->b - stage->intensity.slope * scale->b, steps);
+    return repeat(stage->intensity.intercept, numbers[0], numbers[1] - stage->intensity.slope * numbers[1],
+                  steps);
+}
+
+static enum point_intensity intensity_of(enum point_kind kind)
+{
+    static const enum point_intensity intensities[] = {
+#define POINT(constant, name, syntax, least, most, a_name, b_name, c_name, intensity, ...) POINT_##intensity,
+#include "points.def"
+    };
+
+    return intensities[kind];
+}
+
+/* A point leaves the intercept alone, unless it scales. */
+static struct intensity intensity_after_point(const struct stage *stage, uint64_t steps)
+{
+    struct intensity after = stage->intensity;
+
+    if (intensity_of(stage->body.point.kind) == POINT_SCALES)
+        after.intercept = scaled_intercept(stage, steps);
+    if (intensity_of(stage->body.point.kind) == POINT_TAKES_SIZES)
+        after.slope = fabs(after.slope);
+    return after;
 }
 
 struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
@@ -355,8 +376,8 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
     if (steps == 0 || intensity_is_plain(&after) || stage->keeps_intensity)
         return after;
     if (stage->filter->kind == FILTER_POINT)
-        after.intercept = scaled_intercept(stage, steps);
-    else if (after.intercept != 0.0)
+        return intensity_after_point(stage, steps);
+    if (after.intercept != 0.0)
         after.intercept = repeat(after.intercept, stage_weight(stage), 0.0, steps);
     if (stage->filter->kind == FILTER_GRADIENT || stage->filter->kind == FILTER_LENGTH)
         after.slope = fabs(after.slope);
@@ -380,17 +401,60 @@ void stage_keep_intensity(struct stage *stage)
     struct point *scale = &stage->body.point;
     double intercept = stage->intensity.intercept;
 
-    scale->b = (scale->a * intercept + scale->b - intercept) / stage->intensity.slope;
+    if (stage->filter->kind != FILTER_POINT || intensity_of(scale->kind) != POINT_SCALES)
+        return;
+    scale->numbers[1] =
+        (scale->numbers[0] * intercept + scale->numbers[1] - intercept) / stage->intensity.slope;
     stage->keeps_intensity = true;
+}
+
+bool stage_takes_values(const struct stage *stage)
+{
+    enum point_intensity follows = intensity_of(stage->body.point.kind);
+
+    if (stage->filter->kind != FILTER_POINT || stage->steps == 0 || intensity_is_plain(&stage->intensity))
+        return false;
+    return follows == POINT_TAKES_VALUES || follows == POINT_MAKES_VALUES ||
+           (follows == POINT_TAKES_SIZES && stage->intensity.intercept != 0.0);
+}
+
+bool stage_makes_fractions(const struct stage *stage)
+{
+    return intensity_of(stage->body.point.kind) != POINT_TAKES_VALUES;
+}
+
+/* Where samples fall as values rise, the lower bound of the one is the upper of the other. */
+struct point stage_point(const struct stage *stage)
+{
+    const struct intensity *intensity = &stage->intensity;
+    const double *bounds = stage->body.point.numbers;
+    struct point point = stage->body.point;
+    size_t lower = intensity->slope < 0.0 ? 1 : 0;
+
+    if (intensity_of(point.kind) == POINT_TAKES_BOUNDS) {
+        point.numbers[0] = intensity_sample(intensity, bounds[lower]);
+        point.numbers[1] = intensity_sample(intensity, bounds[1 - lower]);
+    }
+    return point;
+}
+
+static struct stage scaling_stage(const struct filter *filter, double factor, double offset)
+{
+    struct stage stage = stage_between(filter);
+
+    stage.body.point = (struct point){POINT_SCALE, {factor, offset}, 1};
+    return stage;
 }
 
 struct stage stage_proportion(const struct intensity *intensity)
 {
-    struct stage stage = stage_between(&filter_proportion);
+    return scaling_stage(&filter_proportion, intensity->slope < 0.0 ? -1.0 : 1.0,
+                         intensity->intercept / fabs(intensity->slope));
+}
 
-    stage.body.point = (struct point){POINT_SCALE, intensity->slope < 0.0 ? -1.0 : 1.0,
-                                      intensity->intercept / fabs(intensity->slope), 1};
-    return stage;
+struct stage stage_values(const struct intensity *intensity)
+{
+    return scaling_stage(&filter_values, intensity->slope, intensity->intercept);
 }
 
 struct stage stage_between(const struct filter *filter)
@@ -401,7 +465,7 @@ struct stage stage_between(const struct filter *filter)
 bool stage_is_from_user(const struct stage *stage)
 {
     return stage->filter != &filter_cover && stage->filter != &filter_uncover &&
-           stage->filter != &filter_proportion;
+           stage->filter != &filter_proportion && stage->filter != &filter_values;
 }
 
 bool stage_is_identity(const struct stage *stage)

@@ -40,8 +40,8 @@ struct stage {
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
     double until;   /* stop at the first checked step whose RMS change is below this; 0: never */
-    /* The intensity of the samples that it takes. The edge's value, the scale of heat, what POINT_SCALE adds
-       and until are values, not samples. The job decides. */
+    /* The intensity of the samples that it takes. The edge's value, the scale of heat, the numbers of a
+       point and until are values, not samples. The job decides. */
     struct intensity intensity;
     bool keeps_intensity; /* stage_keep_intensity has settled it */
     struct checks checks;
@@ -64,8 +64,8 @@ bool stage_reacts(const struct stage *stage);
    which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
 bool stage_keeps_constants(const struct stage *stage);
 
-/* The value that a step makes of a constant of 1, edges and what POINT_SCALE adds aside: 0 of derivatives.
-   Sums of taps that are 0 or 1 but for rounding are 0 or 1. */
+/* The value that a step makes of a constant of 1, edges aside: 0 of derivatives. Sums of taps that are 0 or 1
+   but for rounding are 0 or 1. Not of FILTER_POINT. */
 double stage_weight(const struct stage *stage);
 
 /* The intensity of the samples after `steps` steps. A filter whose weights sum to w takes samples as they are
@@ -76,11 +76,20 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps);
    of steps is not known in advance. */
 bool stage_mixes_intensities(const struct stage *stage);
 
-/* Settle what POINT_SCALE adds to samples, so that it leaves the intensity alone. */
+/* Settle what POINT_SCALE adds to samples, so that it leaves the intensity alone. Other stages stay. */
 void stage_keep_intensity(struct stage *stage);
 
-/* A stage after which samples are proportional to their values. */
+/* Whether the stage must be given values, since no slope and intercept follow it; and whether integers would
+   round what it makes of them. */
+bool stage_takes_values(const struct stage *stage);
+bool stage_makes_fractions(const struct stage *stage);
+
+/* What FILTER_POINT does to samples: its bounds, which are values, as samples. */
+struct point stage_point(const struct stage *stage);
+
+/* A stage after which samples are proportional to their values; and one after which they are values. */
 struct stage stage_proportion(const struct intensity *intensity);
+struct stage stage_values(const struct intensity *intensity);
 
 /* A stage that the job inserts between two others, which take colour differently. */
 struct stage stage_between(const struct filter *filter);

@@ -190,6 +190,18 @@ static bool settle_region(const struct region_request *request, struct job *job,
     return true;
 }
 
+/* Fractions that no slope stands for would be lost in an integer. */
+static bool check_values(const struct job *job, const struct stage *stage, const struct source *source,
+                         struct fault *fault)
+{
+    return !stage_makes_fractions(stage) || !sample_is_integer(job->out.type) ||
+           fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
+                         "%s: a sample v stands for %g v + %g, and %s would round what becomes of values: "
+                         "give --out-type f32",
+                         stage->spec, job->intensity.slope, job->intensity.intercept,
+                         sample_name(job->out.type));
+}
+
 /* Numbers in units of the data are values, and so become samples as each stage takes them. */
 static bool settle_intensities(struct job *job, const struct source *source, struct fault *fault)
 {
@@ -202,9 +214,16 @@ static bool settle_intensities(struct job *job, const struct source *source, str
                                  "--reaction takes samples as they are stored, but a sample v stands for "
                                  "%g v + %g",
                                  job->intensity.slope, job->intensity.intercept);
+        if (stage_takes_values(stage)) {
+            if (!check_values(job, stage, source, fault))
+                return false;
+            insert_stage(job, i, stage_values(&job->intensity));
+            job->intensity = (struct intensity){1.0, 0.0};
+            continue;
+        }
         /* Samples of two kinds would be mixed: first try to leave the intensity alone, else make samples
            proportional to values. */
-        if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_POINT)
+        if (stage_mixes_intensities(stage))
             stage_keep_intensity(stage);
         if (stage_mixes_intensities(stage)) {
             insert_stage(job, i, stage_proportion(&job->intensity));

@@ -55,25 +55,33 @@ static bool settle_number(enum work_type work, double number, const char *what, 
                        larger_range(work));
 }
 
+/* −1 of an odd exponent, 1 of an even one, NaN of one that is not whole. */
+static double parity(double exponent)
+{
+    return floor(exponent) != exponent ? (double)NAN : fmod(exponent, 2.0) != 0.0 ? -1.0 : 1.0;
+}
+
 /* The numbers of a FILTER_POINT. */
 static bool settle_point(const struct stage *stage, enum work_type work, struct point *point,
                          struct fault *fault)
 {
-    static const struct {
-        const char *a, *b;
-    } names[] = {
-#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) {a_name, b_name},
+    static const char *const names[][POINT_NUMBERS] = {
+#define POINT(constant, name, syntax, least, most, a_name, b_name, c_name, ...) {a_name, b_name, c_name},
 #include "model/points.def"
     };
-    const struct point *given = &stage->body.point;
+    const struct point given = stage_point(stage);
     char what[64];
 
-    *point = *given;
-    if (!settle_number(work, given->a, names[given->kind].a, &point->a, fault) ||
-        !settle_number(work, given->b, names[given->kind].b, &point->b, fault))
-        return false;
-    snprintf(what, sizeof what, "%s of %g", names[given->kind].a, given->a);
-    return point->a != 0.0 || given->a == 0.0 || refuse_small(work, what, fault);
+    *point = given;
+    for (size_t i = 0; i < POINT_NUMBERS; i++) {
+        if (!settle_number(work, given.numbers[i], names[given.kind][i], &point->numbers[i], fault))
+            return false;
+    }
+    if (given.kind == POINT_POWER)
+        point->numbers[1] = parity(point->numbers[0]);
+    snprintf(what, sizeof what, "%s of %g", names[given.kind][0], given.numbers[0]);
+    return given.kind != POINT_SCALE || point->numbers[0] != 0.0 || given.numbers[0] == 0.0 ||
+           refuse_small(work, what, fault);
 }
 
 /* A weight that the work type rounds to zero does not exist either. */

@@ -119,12 +119,18 @@ static double op_seconds(const struct prediction_case *expected, struct group *g
            (checks > 0.0 ? checks * step_seconds(expected, group, op, true) : 0.0);
 }
 
-/* Seconds for what is done to samples while they are converted: a multiply-add a step, all in registers. */
+/* Seconds for what is done to samples while they are converted, all in registers. */
 static double predict_conversion(const struct prediction_case *expected, const struct group *group,
                                  const struct stage *stage)
 {
-    const struct op op = {
-        .kind = OP_POINT, .work = expected->job->work, .tap_count = 1, .inner = stage->steps};
+    static const size_t costs[] = {
+#define POINT(constant, name, syntax, least, most, a_name, b_name, c_name, intensity, cost, ...) cost,
+#include "model/points.def"
+    };
+    const struct op op = {.kind = OP_POINT,
+                          .work = expected->job->work,
+                          .tap_count = costs[stage->body.point.kind],
+                          .inner = stage->steps};
 
     if (stage->steps == 0)
         return 0.0;

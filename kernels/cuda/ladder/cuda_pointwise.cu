@@ -34,14 +34,13 @@ __global__ void __launch_bounds__(EACH_THREADS) combine_kernel(each_part<T> part
 }
 
 template <typename T>
-__global__ void __launch_bounds__(EACH_THREADS)
-    point_kernel(each_part<T> part, enum point_kind kind, T a, T b)
+__global__ void __launch_bounds__(EACH_THREADS) point_kernel(each_part<T> part, cuda_point<T> point)
 {
     each_site site;
 
     if (!each_locate(part, &site))
         return;
-    part.to[site.offset] = cuda_point(kind, part.from[site.offset], a, b);
+    part.to[site.offset] = cuda_pointed(point, part.from[site.offset]);
 }
 
 /* Channels of a premultiplied picture: `colours` times alpha, then alpha, then the colours as they are. */
@@ -214,8 +213,7 @@ static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block
         return CUDA_LAUNCH(job->stream, grid, block, 0, combine_kernel<T>, part, op->combine,
                            static_cast<T>(op->amount));
     case OP_POINT:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, point_kernel<T>, part, op->point.kind,
-                           static_cast<T>(op->point.a), static_cast<T>(op->point.b));
+        return CUDA_LAUNCH(job->stream, grid, block, 0, point_kernel<T>, part, cuda_point_of<T>(op->point));
     case OP_COVER:
         return CUDA_LAUNCH(job->stream, grid, block, 0, cover_kernel<T>, part, colours);
     case OP_UNCOVER:

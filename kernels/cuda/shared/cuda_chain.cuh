@@ -77,13 +77,30 @@ CUDA_INLINE double cuda_combine(enum combine kind, double u, double kept, double
     return arith_combine_f64(kind, u, kept, a);
 }
 
-CUDA_INLINE float cuda_point(enum point_kind kind, float v, float a, float b)
+/* A point filter, in the work type. */
+template <typename T> struct cuda_point {
+    enum point_kind kind;
+    T numbers[POINT_NUMBERS];
+    unsigned long long times;
+};
+
+template <typename T> cuda_point<T> cuda_point_of(const struct point &point)
 {
-    return arith_point_f32(kind, v, a, b);
+    cuda_point<T> same = {point.kind, {}, point.times};
+
+    for (int i = 0; i < POINT_NUMBERS; i++)
+        same.numbers[i] = static_cast<T>(point.numbers[i]);
+    return same;
 }
-CUDA_INLINE double cuda_point(enum point_kind kind, double v, double a, double b)
+
+/* What it makes of a sample, once. */
+CUDA_INLINE float cuda_pointed(const cuda_point<float> &point, float v)
 {
-    return arith_point_f64(kind, v, a, b);
+    return arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+}
+CUDA_INLINE double cuda_pointed(const cuda_point<double> &point, double v)
+{
+    return arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 
 /* The parameters of OP_HEAT, in the work type. */

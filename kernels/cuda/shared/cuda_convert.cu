@@ -23,17 +23,10 @@ namespace
 
 #define CONVERT_THREADS 256
 
-/* A point of an encoding, done `times` times. */
-template <typename T> struct coding_point {
-    enum point_kind kind;
-    T a, b;
-    unsigned long long times;
-};
-
 /* An encoding as kernels read it: numbers in the work type. */
 template <typename T> struct coding {
     unsigned point_count;
-    coding_point<T> points[ENCODING_POINTS];
+    cuda_point<T> points[ENCODING_POINTS];
     bool swapped;
     int channels, colours;        /* of the file; those that are not alpha */
     int work_channels;            /* of a field, that it fills */
@@ -53,7 +46,7 @@ template <typename T> struct coding {
         for (unsigned i = 0; i < point_count; i++) {
 #pragma unroll 1
             for (unsigned long long n = 0; n < points[i].times; n++)
-                value = cuda_point(points[i].kind, value, points[i].a, points[i].b);
+                value = cuda_pointed(points[i], value);
         }
         return value;
     }
@@ -97,10 +90,8 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding<T> coding = {};
 
     coding.point_count = encoding->point_count;
-    for (unsigned i = 0; i < encoding->point_count; i++) {
-        const struct point &point = encoding->points[i];
-        coding.points[i] = {point.kind, static_cast<T>(point.a), static_cast<T>(point.b), point.times};
-    }
+    for (unsigned i = 0; i < encoding->point_count; i++)
+        coding.points[i] = cuda_point_of<T>(encoding->points[i]);
     coding.swapped = encoding->swapped;
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
