@@ -60,3 +60,23 @@ AC_DEFUN([VOX_CPU_LEVEL], [
     [AC_DEFINE([HAVE_CPU_]m4_toupper($1), [1], [Define to 1 if the CPU kernels are also built for x86-64-$1: $3.])])
   AM_CONDITIONAL([CPU_]m4_toupper($1), [test "$vox_cv_cpu_$1" = yes])
 ])
+
+# VOX_OWN_FMA
+# Set OWN_FMA_CFLAGS for what runs on this machine alone: without -mfma, each fma() of a test is a call of the C library.
+AC_DEFUN([VOX_OWN_FMA], [
+  AC_CACHE_CHECK([whether this machine has FMA], [vox_cv_own_fma], [
+    vox_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -march=native"
+    vox_cv_own_fma=no
+    AS_IF([test "$cross_compiling" = no],
+      [AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+        #ifndef __FMA__
+        #error no FMA
+        #endif
+      ]])], [vox_cv_own_fma=yes])])
+    CFLAGS=$vox_saved_CFLAGS
+  ])
+  OWN_FMA_CFLAGS=
+  AS_IF([test $vox_cv_own_fma = yes], [OWN_FMA_CFLAGS=-mfma])
+  AC_SUBST([OWN_FMA_CFLAGS])
+])
