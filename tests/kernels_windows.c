@@ -168,6 +168,8 @@ static const char *const volume_windows[] = {
     "sobel:y -s 2",
     "prewitt:z",
     "twentyseven:.1,.2,.3,.4,.5,.6,.7,.8,.9,1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9,2,2.1,2.2,2.3,2.4,2.5,4,3",
+    "seven:.1,.2,.3,.4,.5,.6,.7 -s 1",
+    "star:4",
     "star:6",
     "star:8 -s 2",
     "matrix:1,2,3,4,5;5,4,3,2,1;-1,2,-3,4,-5;7,6,5,4,3;1,9,8,7,2/16",
@@ -244,6 +246,7 @@ struct question {
     const struct way *way;
     const char *rung;
     struct shape shape;
+    unsigned steps;
     bool joined, served;
     struct form form;
 };
@@ -252,7 +255,7 @@ static void ask_form(struct step *step, void *context)
 {
     struct question *question = context;
     const struct backend *backend = question->way->backend;
-    const struct rung_wish wish = {.rung = question->rung, .steps = 1};
+    const struct rung_wish wish = {.rung = question->rung, .steps = question->steps};
     struct fault refusal;
 
     ck_assert(!question->joined || lower_join(step, 0));
@@ -263,7 +266,8 @@ static void ask_form(struct step *step, void *context)
 static struct question question_of(const struct way *way, const char *rung, const char *options,
                                    const struct grid *grid, bool joined)
 {
-    struct question question = {.way = way, .rung = rung, .shape = lower_shape(grid, 1), .joined = joined};
+    struct question question = {
+        .way = way, .rung = rung, .shape = lower_shape(grid, 1), .steps = 1, .joined = joined};
 
     with_step(options, grid, ask_form, &question);
     return question;
@@ -301,23 +305,34 @@ START_TEST(dense_windows_stay_in_registers)
 }
 END_TEST
 
-/* A window of a volume's planes runs in strips, unless rows are short and end within a pack. */
-START_TEST(short_rows_choose_their_rung)
+/* Windows of a volume's planes run in strips, unless rows are short and end within a pack; and passes of two
+   steps of 27 taps serve where they need not look at the edge rule. */
+START_TEST(rows_choose_their_rung)
 {
+    static const char square[] = "-f matrix:1,2,3,2,1;2,4,6,4,2;3,6,9,6,3;2,4,6,4,2;1,2,3,2,1";
     static const struct {
+        const char *options;
         size_t nx;
+        unsigned steps;
         const char *rung;
-    } rows[] = {{512, "strip"}, {513, "plane"}, {255, "plane"}, {1025, "strip"}};
+    } rows[] = {{square, 512, 1, "strip"},
+                {square, 513, 1, "strip"},
+                {square, 255, 1, "plane"},
+                {square, 256, 1, "strip"},
+                {"-f twentyseven:4,3,2,1", 512, 0, "fused"},
+                {"-f twentyseven:4,3,2,1", 513, 0, "plane"},
+                {"-f twentyseven:4,3,2,1 -e mirror", 512, 0, "plane"}};
 
     for (size_t i = 0; i < way_count; i++) {
         if (strcmp(ways[i].name, "its own choice") != 0)
             continue;
         for (size_t k = 0; k < LENGTH(rows); k++) {
             const struct grid grid = grid_make(3, rows[k].nx, 40, 12);
-            const struct question asked = question_of(
-                &ways[i], NULL, "-f matrix:1,2,3,2,1;2,4,6,4,2;3,6,9,6,3;2,4,6,4,2;1,2,3,2,1", &grid, false);
+            struct question asked = {.way = &ways[i], .shape = lower_shape(&grid, 1), .steps = rows[k].steps};
+            with_step(rows[k].options, &grid, ask_form, &asked);
             ck_assert(asked.served);
-            ck_assert_str_eq(asked.form.rung->name, rows[k].rung);
+            ck_assert_msg(strcmp(asked.form.rung->name, rows[k].rung) == 0, "%s, %zu columns: %s",
+                          rows[k].options, rows[k].nx, asked.form.rung->name);
         }
     }
 }
@@ -408,7 +423,7 @@ TCase *windows_case(void)
     TCase *tests = tcase_create("windows");
 
     tcase_add_test(tests, dense_windows_stay_in_registers);
-    tcase_add_test(tests, short_rows_choose_their_rung);
+    tcase_add_test(tests, rows_choose_their_rung);
     tcase_add_test(tests, passes_join_and_part);
     tcase_add_test(tests, volumes_are_joined);
     tcase_add_test(tests, passes_have_no_gaps);

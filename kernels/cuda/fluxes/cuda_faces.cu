@@ -898,7 +898,7 @@ template <typename Form> static constexpr int most_planes()
 struct tiling {
     long long tiles_x;       /* in a row, as wide as a warp */
     long long tiles, narrow; /* all; and the narrow ones, which come last */
-    int narrow_lanes;        /* in a row of these */
+    unsigned narrow_lanes;   /* in a row of these */
 };
 
 /* How tiles cover a plane of a volume, or a row of a picture. */
@@ -914,8 +914,7 @@ template <typename Form> static struct tiling tile(long long nx, long long rows)
     }
     tiling.tiles_x = nx / Form::Width;
     /* The column behind the last one has a place in a lane, too. */
-    while (tiling.narrow_lanes > 1 && tiling.narrow_lanes / 2 * Form::Pack > rest)
-        tiling.narrow_lanes /= 2;
+    tiling.narrow_lanes = cuda_lanes_for(rest + 1, Form::Pack);
     if (rest > 0)
         tiling.narrow = cuda_ceil_divide(rows, height * (CUDA_WARP / tiling.narrow_lanes));
     tiling.tiles = tiling.tiles_x * cuda_ceil_divide(rows, height) + tiling.narrow;
@@ -1052,7 +1051,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     job.tiles_x = static_cast<unsigned>(tiling.tiles_x);
     job.tiles = static_cast<unsigned>(tiling.tiles);
     job.wide_tiles = static_cast<unsigned>(tiling.tiles - tiling.narrow);
-    job.narrow_lanes = static_cast<unsigned>(tiling.narrow_lanes);
+    job.narrow_lanes = tiling.narrow_lanes;
     job.chunk =
         residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(blocks_of<Form>(planes, columns, job.chunk))),

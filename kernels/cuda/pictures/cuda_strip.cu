@@ -545,13 +545,13 @@ template <typename T> bool whole_shape(const struct cuda_question *asked, struct
     return serves;
 }
 
-/* Whether rows are so short that their last tiles count: a tile in which rows end within a pack takes as long
-   as some five others (5×5 taps, 513³, on an H100). */
+/* Whether rows of a volume are so short that tiles at their ends count, which take more than twice as long as
+   others where rows end within a pack (5×5 taps on an H100). */
 template <typename T> bool has_slow_ends(size_t nx)
 {
     const size_t pack = cuda_pack_of<T>::samples;
 
-    return nx % pack != 0 && nx < 8 * CUDA_WARP * pack;
+    return nx % pack != 0 && nx < 3 * CUDA_WARP * pack;
 }
 
 bool is_picture_gradient(const struct op *op, bool is_picture)

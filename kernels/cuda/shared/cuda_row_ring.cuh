@@ -80,6 +80,25 @@ template <typename T> CUDA_INLINE T *cuda_further(T *base, unsigned bytes)
     return reinterpret_cast<T *>(reinterpret_cast<byte *>(base) + bytes);
 }
 
+/* The fewest lanes side by side, a power of 2, whose packs make up so many columns. */
+static inline unsigned cuda_lanes_for(long long columns, int pack)
+{
+    unsigned lanes = CUDA_WARP;
+
+    while (lanes > 1 && lanes / 2 * pack >= columns)
+        lanes /= 2;
+    return lanes;
+}
+
+/* Lanes side by side for the last columns of rows, with the other lanes of the warp below them. Lanes that
+   the columns just fill are slower where they read less than a line of the memory, 128 bytes. */
+static inline unsigned cuda_last_lanes(long long columns, int pack)
+{
+    const int line = 8 * pack;
+
+    return cuda_lanes_for(columns < line ? columns + 1 : columns, pack);
+}
+
 /* Store whole packs, to memory aligned for them. */
 template <typename T, int Count> CUDA_INLINE void cuda_put(T *to, const T (&samples)[Count])
 {

@@ -55,17 +55,42 @@ struct unrolled_form {
                                                                                : Blocks);
     }
 
-    /* What lies outside in x is among the samples that a thread has loaded, where rows are of whole packs, or
-       else is loaded sample by sample. Larger windows have no code for that: rows of whole packs would be
+    /* Whether rows may end within a pack. Larger windows have no code for that: rows of whole packs would be
        slower with it, and others are faster in strips. */
-    static constexpr bool Gathers = Across <= 2;
+    static constexpr bool AnyRow = Across <= 2;
+    static_assert(!AnyRow || Order == UNROLLED_BY_ROWS, "blocks by taps lie inside as a whole, or do not");
     static bool serves_row(size_t nx)
     {
-        return nx >= Loaded && (Gathers || nx % Pack == 0);
+        return nx >= Loaded && (AnyRow || nx % Pack == 0);
     }
 };
 
-/* A launch has a block for each tile side by side, tile below another, and line: nothing is divided. */
+/* Tiles that cover a line: those as wide as a warp, and, of an AnyRow, those of the last columns, whose lanes
+ * stand in several groups below each other. Blocks of these are the last ones along y. */
+struct unrolled_tiles {
+    unsigned across; /* blocks side by side */
+    unsigned wide;   /* blocks below each other that are as wide as a warp, */
+    unsigned all;    /* and all of them */
+    unsigned lanes;  /* side by side in the last columns */
+};
+
+template <typename Form> static inline struct unrolled_tiles unrolled_tile_up(long long nx, long long places)
+{
+    const long long rest = Form::AnyRow ? nx % Form::Columns : 0, down = cuda_ceil_divide(places, Form::Rows);
+    struct unrolled_tiles tiles = {};
+
+    tiles.across = static_cast<unsigned>(cuda_ceil_divide(nx - rest, Form::Columns));
+    tiles.wide = tiles.all = tiles.across > 0 ? static_cast<unsigned>(down) : 0;
+    tiles.across = tiles.across > 0 ? tiles.across : 1;
+    tiles.lanes = cuda_last_lanes(rest, Form::Pack);
+    if (rest > 0)
+        tiles.all += static_cast<unsigned>(
+            cuda_ceil_divide(places, tiles.across * Form::Rows * (CUDA_WARP / tiles.lanes)));
+    return tiles;
+}
+
+/* A launch has a block for each tile side by side, tile below another, and line: nothing is divided but by
+ * powers of 2. */
 template <typename Form> struct unrolled_job {
     using T = typename Form::T;
 
@@ -77,6 +102,7 @@ template <typename Form> struct unrolled_job {
     int first, end;    /* places to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
+    struct unrolled_tiles tiles;
     cuda_edge<T> edge;
     T weights[Form::Height * Form::Stride]; /* in raster order */
 };
@@ -101,11 +127,35 @@ template <typename Form> struct unrolled_tile {
         const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
         const int origin = static_cast<int>(blockIdx.x) * Form::Columns;
 
+        if (Form::AnyRow && blockIdx.y >= job.tiles.wide) {
+            place_narrow(lane, warp);
+            return;
+        }
         x = origin + lane * Pack;
         begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + warp * Samples;
         inside = Form::Order == UNROLLED_BY_ROWS
                      ? is_inside(origin, Form::Columns, begin, Samples)
                      : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
+        point();
+    }
+
+    /* Among the last columns. */
+    CUDA_INLINE void place_narrow(int lane, int warp)
+    {
+        const unsigned lanes = job.tiles.lanes,
+                       number = (blockIdx.y - job.tiles.wide) * gridDim.x + blockIdx.x;
+        const unsigned group = (number * Form::Warps + static_cast<unsigned>(warp)) * (CUDA_WARP / lanes) +
+                               static_cast<unsigned>(lane) / lanes;
+
+        x = job.nx / Form::Columns * Form::Columns +
+            static_cast<int>(static_cast<unsigned>(lane) % lanes) * Pack;
+        begin = job.first + static_cast<int>(group) * Samples;
+        inside = false;
+        point();
+    }
+
+    CUDA_INLINE void point()
+    {
         top = job.from + (blockIdx.z * job.across + (begin - Down) * job.down + x);
         target = job.to + (blockIdx.z * job.across + begin * job.down + x);
     }
@@ -141,12 +191,17 @@ template <typename Form> struct unrolled_tile {
         return cuda_near_index(job.edge.rule, place, job.places);
     }
 
+    CUDA_INLINE bool is_at_side() const
+    {
+        return x < Before || x + Pack + Before > job.nx;
+    }
+
     /* The column that is loaded in the place of one that may lie outside. */
     CUDA_INLINE int loaded_column(int column) const
     {
         const int last = (job.nx - 1) / Pack * Pack;
 
-        if (job.edge.rule == EDGE_WRAP)
+        if (job.edge.rule == EDGE_WRAP && (!Form::AnyRow || job.nx % Pack == 0))
             return column < 0 ? column + job.nx : column > last ? column - job.nx : column;
         return min(max(column, 0), last);
     }
@@ -154,33 +209,6 @@ template <typename Form> struct unrolled_tile {
     static CUDA_INLINE void load_pack(const T *from, T *pack)
     {
         cuda_unpack(__ldg(reinterpret_cast<const typename cuda_pack_of<T>::vector *>(from)), pack);
-    }
-
-    /* Whether rows end within a pack. */
-    CUDA_INLINE bool is_ragged() const
-    {
-        return Form::Gathers && job.nx % Pack != 0;
-    }
-
-    /* The samples of such a row, edge rule included: outside the grid, a column is shift + sign · column. */
-    CUDA_INLINE void gather(const T *own, T (&row)[Loaded]) const
-    {
-        const enum edge_rule rule = job.edge.rule;
-        const bool wraps = rule == EDGE_WRAP, reflects = rule == EDGE_REFLECT;
-        const int sign = wraps ? 1 : reflects || rule == EDGE_MIRROR ? -1 : 0;
-        const int before = wraps ? job.nx : reflects ? -1 : 0;
-        const int behind = wraps ? -job.nx : sign < 0 ? 2 * (job.nx - 1) - before : job.nx - 1;
-        const T constant = outside();
-        int first = x - Before;
-
-        cuda_launder(&first); /* or where they come from is kept in registers from row to row */
-#pragma unroll
-        for (int i = 0; i < Loaded; i++) {
-            const int column = first + i;
-            const bool is_before = column < 0, is_outside = is_before || column >= job.nx;
-            const int source = is_outside ? (is_before ? before : behind) + sign * column : column;
-            row[i] = is_outside && rule == EDGE_CONSTANT ? constant : own[source - x];
-        }
     }
 
     /* A row, counted from the first one. */
@@ -197,12 +225,6 @@ template <typename Form> struct unrolled_tile {
             number = from - begin + Down;
         }
         const T *const own = top + number * job.down;
-        if constexpr (Edges && Form::Gathers) {
-            if (is_ragged()) {
-                gather(own, row);
-                return;
-            }
-        }
 #pragma unroll
         for (int i = 0; i < Loaded; i += Pack) {
             const int column = Edges ? loaded_column(x + i - Before) - x : i - Before;
@@ -263,12 +285,8 @@ template <typename Form> struct unrolled_tile {
 
     template <int Count> CUDA_INLINE void complete(T (&rows)[Count][Loaded]) const
     {
-        if constexpr (Form::Gathers) {
-            if ((x < Before || x + Pack + Before > job.nx) && !is_ragged())
-                fold<0>(rows);
-        } else if (x < Before || x + Pack + Before > job.nx) {
+        if (is_at_side())
             fold<0>(rows);
-        }
     }
 
     /* ---- storing ---- */
@@ -451,21 +469,70 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
+    /* What the edge rule puts into the columns beside the grid. Where rows end within a pack, threads at the
+       sides load it by itself, and put it where it belongs. */
+    struct outer_columns {
+        int sources[Across]; /* from the edge on; below 0 they are nowhere in the grid */
+        T constant;
+    };
+    CUDA_INLINE outer_columns find_beside() const
+    {
+        outer_columns columns = {{}, outside()};
+
+#pragma unroll
+        for (int k = 0; k < Across; k++)
+            columns.sources[k] = cuda_near_index(job.edge.rule, x < Before ? -1 - k : job.nx + k, job.nx);
+        return columns;
+    }
+    CUDA_INLINE void load_beside(const outer_columns &columns, int number, T (&beside)[Across]) const
+    {
+        const int from = source(begin - Down + number);
+        const T *const own = top + (from - begin + Down) * job.down - x;
+
+#pragma unroll
+        for (int k = 0; k < Across; k++)
+            beside[k] = from < 0 || columns.sources[k] < 0 ? columns.constant : own[columns.sources[k]];
+    }
+    CUDA_INLINE void put_beside(const T (&beside)[Across], T (&row)[Loaded]) const
+    {
+#pragma unroll
+        for (int k = 0; k < Across; k++) {
+            if (x < Before)
+                row[Before - 1 - k] = beside[k];
+#pragma unroll
+            for (int i = Before + 1; i < Before + Pack + Across; i++) {
+                if (x + i - Before == job.nx + k)
+                    row[i] = beside[k];
+            }
+        }
+    }
+
     /* Row by row, in a loop. Instructions that hardly any warp runs come from memory, too: unrolled, tiles at
-       the edges of large windows take ten times as long as those inside. */
-    CUDA_INLINE void run_rolled() const
+       the edges of large windows take ten times as long as those inside. `Ragged`: rows end within a pack. */
+    template <bool Ragged> CUDA_INLINE void run_rolled() const
     {
         const int rows = end() - begin + 2 * Down;
-        T row[1][Loaded], next[Loaded], sums[2 * Down + 1][Pack] = {};
+        const bool aside = Ragged && is_at_side();
+        T row[1][Loaded], next[Loaded], beside[Across] = {}, sums[2 * Down + 1][Pack] = {};
+        outer_columns columns = {};
 
         load<true>(0, next);
+        if (aside) {
+            columns = find_beside();
+            load_beside(columns, 0, beside);
+        }
 #pragma unroll 1
         for (int number = 0; number < rows; number++) {
 #pragma unroll
             for (int i = 0; i < Loaded; i++)
                 row[0][i] = next[i];
+            if (aside)
+                put_beside(beside, row[0]);
             load<true>(number + 1, next);
-            complete(row);
+            if (aside)
+                load_beside(columns, number + 1, beside);
+            if (!Ragged)
+                complete(row);
             chain_moving(row[0], sums);
             if (number >= 2 * Down)
                 store<true>(number - 2 * Down, sums[0]);
@@ -490,8 +557,10 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
         return;
     if (tile.inside)
         tile.run_unrolled();
+    else if (Form::AnyRow && job.nx % Form::Pack != 0)
+        tile.template run_rolled<true>();
     else
-        tile.run_rolled();
+        tile.template run_rolled<false>();
 }
 
 /* ---- the host ---- */
@@ -516,14 +585,9 @@ static inline bool unrolled_serves(const struct shape *shape, enum unrolled_axis
     const long long most = 65535, planes = static_cast<long long>(shape->planes);
 
     return Form::serves_row(shape->nx) &&
-           cuda_ceil_divide(unrolled_places(shape, planes, axis), Form::Rows) <= most &&
+           unrolled_tile_up<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis))
+                   .all <= most &&
            unrolled_lines(shape, planes, axis) <= most;
-}
-
-template <typename Form> static inline dim3 unrolled_grid(long long nx, long long places, long long lines)
-{
-    return dim3(static_cast<unsigned>(cuda_ceil_divide(nx, Form::Columns)),
-                static_cast<unsigned>(cuda_ceil_divide(places, Form::Rows)), static_cast<unsigned>(lines));
 }
 
 /* What the launch of a form over a whole grid looks like. */
@@ -533,13 +597,14 @@ static inline void unrolled_describe(const struct cuda_question *asked, enum unr
 {
     const struct shape *shape = asked->shape;
     const long long planes = static_cast<long long>(shape->planes);
+    const struct unrolled_tiles tiles =
+        unrolled_tile_up<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis));
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
     form->coarsen = Form::Samples;
     form->block = dim3(Form::Threads);
-    form->grid = unrolled_grid<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis),
-                                     unrolled_lines(shape, planes, axis));
+    form->grid = dim3(tiles.across, tiles.all, static_cast<unsigned>(unrolled_lines(shape, planes, axis)));
     form->kernel = reinterpret_cast<const void *>(&unrolled_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T);
     form->operations_per_update = cuda_operations(asked->op);
@@ -569,11 +634,12 @@ static inline cudaError_t unrolled_launch(const struct cuda_job *from, enum unro
     job.end = by_rows ? source.rows : first + count;
     job.channel_lines = by_rows ? 1 : source.rows;
     job.channels = source.channels;
+    job.tiles = unrolled_tile_up<Form>(job.nx, job.end - job.first);
     job.edge = cuda_edge_of<T>(from->op);
     for (size_t k = 0; k < op->tap_count; k++)
         job.weights[k / Form::Width * Form::Stride + k % Form::Width] = static_cast<T>(op->taps[k].weight);
     const long long lines = source.channels * static_cast<long long>(by_rows ? count : source.rows);
-    return CUDA_LAUNCH(from->stream, unrolled_grid<Form>(job.nx, job.end - job.first, lines),
+    return CUDA_LAUNCH(from->stream, dim3(job.tiles.across, job.tiles.all, static_cast<unsigned>(lines)),
                        dim3(Form::Threads), 0, kernel, job);
 }
 

@@ -128,7 +128,7 @@ template <typename T> static bool fused_shape(const struct cuda_question *asked,
     walk->describe(asked, form);
     form->most_first = true;
     if (asked->wish->rung == NULL && walk->pays != NULL && !walk->pays(asked, form))
-        return cuda_refuse(asked->refusal, "single steps should be faster on so small a grid");
+        return cuda_refuse(asked->refusal, "single steps should be faster");
     return true;
 }
 

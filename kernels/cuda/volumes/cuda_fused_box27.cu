@@ -352,12 +352,24 @@ struct box27 {
         return cuda_is_full_box(op) && op->edge != EDGE_WRAP;
     }
 
+    template <typename T> static bool is_plain(const struct op *op, size_t nx)
+    {
+        return tma_rule_of(op, Radius) == TMA_NEAREST && nx % cuda_pack_of<T>::samples == 0;
+    }
+
     template <typename T, typename Act> static auto choose(const struct op *op, size_t nx, Act act)
     {
-        return tma_rule_of(op, Radius) == TMA_NEAREST && nx % cuda_pack_of<T>::samples == 0
-                   ? act(form_of<T, true>())
-                   : act(form_of<T, false>());
+        return is_plain<T>(op, nx) ? act(form_of<T, true>()) : act(form_of<T, false>());
     }
 };
 
-extern const struct fused_walk fused_box27 = tma_fused<box27>::with(NULL);
+/* Under other edge rules, and where rows end within a pack, single steps by rung plane are faster: 333
+   GCells/s instead of 263 on an H100, 512³ under `mirror`, and in f64 172 instead of 142. */
+static bool box27_pays(const struct cuda_question *asked, const struct cuda_form *)
+{
+    return cuda_with_work(asked->op->work, [=](auto sample) {
+        return box27::is_plain<decltype(sample)>(asked->op, asked->shape->nx);
+    });
+}
+
+extern const struct fused_walk fused_box27 = tma_fused<box27>::with(box27_pays);

@@ -30,9 +30,6 @@
 /* How the next plane comes while one is chained: into registers, or from memory into L2, which takes none. */
 enum plane_ahead { PLANE_IN_REGISTERS, PLANE_IN_L2 };
 
-/* Lanes side by side that read a line of the memory, 128 bytes. */
-#define PLANE_LEAST_LANES 8
-
 /* What the compiler must know of a walk. Rows: that a thread owns. Blocks: that a multiprocessor should hold.
  */
 template <typename Type, step_taps Taps_, int Radius_, bool Gradient_, int Rows_, int Warps_, int Blocks_,
@@ -93,13 +90,9 @@ struct plane_tiles {
 template <typename Form> static inline struct plane_tiles plane_tile(long long nx, long long rows)
 {
     const long long height = Form::Warps * Form::Rows, rest = nx % Form::Width;
-    struct plane_tiles tiles = {static_cast<unsigned>(nx / Form::Width), 0, 0, CUDA_WARP, 0};
+    struct plane_tiles tiles = {static_cast<unsigned>(nx / Form::Width), 0, 0,
+                                cuda_last_lanes(rest, Form::Pack), 0};
 
-    while (tiles.narrow_lanes > 1 && tiles.narrow_lanes / 2 * Form::Pack > rest)
-        tiles.narrow_lanes /= 2;
-    /* Half of them suffice where the columns just fill them. Less than a line of the memory is slower. */
-    if (tiles.narrow_lanes / 2 * Form::Pack == rest && tiles.narrow_lanes / 2 >= PLANE_LEAST_LANES)
-        tiles.narrow_lanes /= 2;
     tiles.wide = tiles.across * static_cast<unsigned>(cuda_ceil_divide(rows, height));
     if (rest > 0)
         tiles.narrow =
