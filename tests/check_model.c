@@ -505,6 +505,11 @@ static const struct {
     {"-f gauss:0", {0, 0, 0}, {0, 0, 0}},
     {"-f gauss:2u --spacing 1,2,0.5", {2, 1, 4}, {8, 4, 16}},
     {"-f gauss:2 -f laplace --spacing 1,2,0.5", {2, 2, 2}, {8, 8, 8}},
+    {"-f gauss:2,1,0.6", {2, 1, 0.6}, {8, 4, 2}},
+    {"-f gauss:2u,1u,0.3u --spacing 1,2,0.5", {2, 0.5, 0.6}, {8, 2, 2}},
+    {"-f gauss:2u,1,0.3 --spacing 1,2,0.5", {2, 0.5, 0.6}, {8, 2, 2}},
+    {"-f gauss:4.709640090061898987,2.354820045030949494,0 --fwhm", {2, 1, 0}, {8, 4, 0}},
+    {"-f unsharp:2.354820045030949494u,5 --fwhm --spacing 1,2,0.5", {1, 0.5, 2}, {4, 2, 8}},
     {"-f unsharp:2u,0.5 --spacing 1,2,0.5", {2, 1, 4}, {8, 4, 16}},
 };
 
@@ -666,12 +671,12 @@ static const struct {
     {"-f nosuch:1", STATUS_USAGE, "--filter: nosuch: no such filter (--list names them)"},
     {"-f heat:1", STATUS_USAGE, "--filter: heat:1: expected heat"},
     {"-f laplace:", STATUS_USAGE, "--filter: laplace:: expected laplace"},
-    {"-f gauss", STATUS_USAGE, "--filter: gauss: expected gauss:S[u][,order=X,Y,Z]"},
-    {"-f gauss:u", STATUS_USAGE, "--filter: gauss:u: expected gauss:S[u][,order=X,Y,Z]"},
-    {"-f gauss:1,2", STATUS_USAGE, "--filter: gauss:1,2: expected gauss:S[u][,order=X,Y,Z]"},
+    {"-f gauss", STATUS_USAGE, "--filter: gauss: expected gauss:S[u],...[,order=X,Y,Z]"},
+    {"-f gauss:u", STATUS_USAGE, "--filter: gauss:u: expected gauss:S[u],...[,order=X,Y,Z]"},
+    {"-f gauss:1,2,3,4", STATUS_USAGE, "--filter: gauss:1,2,3,4: expected gauss:S[u],...[,order=X,Y,Z]"},
     {"-f unsharp:1", STATUS_USAGE, "--filter: unsharp:1: expected unsharp:S[u],A"},
     {"-f unsharp:1,2u", STATUS_USAGE, "--filter: unsharp:1,2u: expected unsharp:S[u],A"},
-    {"-f box:x", STATUS_USAGE, "--filter: box:x: expected box:R"},
+    {"-f box:x", STATUS_USAGE, "--filter: box:x: expected box:R,..."},
     {"-f star:", STATUS_USAGE, "--filter: star:: expected star:O"},
     {"-f sobel", STATUS_USAGE, "--filter: sobel: expected sobel:x|y|z"},
     {"-f sobel:w", STATUS_USAGE, "--filter: sobel:w: expected sobel:x|y|z"},
@@ -958,8 +963,10 @@ static struct stage_request request_of(unsigned char byte)
 START_TEST(every_option_is_inherited)
 {
     const unsigned option = stage_options[_i].option;
-    /* Some defaults go to stages with a nonlinear flux alone; this one has its own. */
-    const unsigned flux = option & (STAGE_SCALE | STAGE_FLUX_CHANNELS) ? STAGE_FLUX : 0;
+    /* Some defaults go to stages with a nonlinear flux or a sigma alone; this one has its own. */
+    const unsigned flux = option & (STAGE_SCALE | STAGE_FLUX_CHANNELS) ? STAGE_FLUX
+                          : option == STAGE_FWHM                       ? STAGE_SIGMA
+                                                                       : 0;
 
     for (unsigned char own = 0; own <= 1; own++) {
         struct stage_request stage = request_of(1), defaults = request_of(0);

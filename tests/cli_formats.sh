@@ -195,6 +195,19 @@ voxfilt -i ct.nii -f gauss:1 -e hold --explain 2> ../stderr > ../plan
 grep -q proportion ../plan
 [ $? = 1 ]
 result $? 'which needs no stage where constants stay'
+voxfilt -q -i scan.nii -f identity --spacing 0.5,2,1 -o measured.nii
+poke measured.nii 123 '\002'
+voxfilt -q -i measured.nii -f gauss:1.5u -f unsharp:2u,1 -o units.raw
+for spec in 'gauss:1.5mm -f unsharp:2mm,1' 'gauss:1500um,1500um,1500um -f unsharp:2000um,1' 'gauss:0.15cm,0.15,0.15 -f unsharp:0.2cm,1'; do
+    # shellcheck disable=SC2086  # words are wanted
+    voxfilt -q -i measured.nii -f $spec -o other.raw
+    same "$spec is 1.5 units of a file in millimetres" units.raw other.raw
+done
+poke measured.nii 123 '\003'
+voxfilt -q -i measured.nii -f gauss:1.5um -f unsharp:2um,1 -o other.raw
+same 'and micrometres are those of a file that has them' units.raw other.raw
+refuses 2 'voxfilt: --filter: gauss:6mm: the input has no unit of length; u instead of it is a unit of the spacing' \
+    voxfilt -i scan.nrrd -f gauss:6mm -o out
 voxfilt -i ct.nii -f gauss:1 -f threshold:300 --explain 2> ../stderr > ../plan
 grep -q '^stage 2   values: from here on samples are values$' ../plan
 result $? 'nor a slope what is above a threshold, so that a filter takes values'

@@ -147,6 +147,10 @@ for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1 lo
     idle "$spec is the same when flipped" --flip -f "$spec"
 done
 
+for spec in heat gauss:1 gradient sobel:x median:1; do
+    idle "$spec acts along these axes anyway" '--axes xyz' -f "$spec"
+done
+
 heeded() # ARGUMENT...
 {
     accepts "$*: no note" '' v16 "$@" -o with.raw
@@ -155,6 +159,7 @@ heeded -f gradient -e wrap
 heeded -f unsharp:1,1 -e wrap
 heeded -f min:1,z -e wrap
 heeded -f sobel:x --flip
+heeded -f gradient --axes xy
 heeded -f gauss:1,order=1,0,0 --flip
 heeded -f taps:ahead.taps -e wrap --flip
 heeded -e wrap --flip -f scale:2,0 -f taps:ahead.taps

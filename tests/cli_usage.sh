@@ -68,17 +68,17 @@ refuses 2 'voxfilt: --progress: x: expected auto, always or never' voxfilt --pro
 # ---------------------------------------------------------------- filters
 
 refuses 2 'voxfilt: --filter: nope: no such filter (--list names them)' voxfilt -f nope
-refuses 2 'voxfilt: --filter: gauss: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss
-refuses 2 'voxfilt: --filter: gauss:a: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:a
-refuses 2 'voxfilt: --filter: gauss:1,2: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,2
+refuses 2 'voxfilt: --filter: gauss: expected gauss:S[u],...[,order=X,Y,Z]' voxfilt -f gauss
+refuses 2 'voxfilt: --filter: gauss:a: expected gauss:S[u],...[,order=X,Y,Z]' voxfilt -f gauss:a
+refuses 2 'voxfilt: --filter: gauss:1,2,3,4: expected gauss:S[u],...[,order=X,Y,Z]' voxfilt -f gauss:1,2,3,4
 refuses 2 'voxfilt: --filter: heat:3: expected heat' voxfilt -f heat:3
 refuses 2 'voxfilt: --filter: sobel:w: expected sobel:x|y|z' voxfilt -f sobel:w
 refuses 2 'voxfilt: --filter: unsharp:1: expected unsharp:S[u],A' voxfilt -f unsharp:1
 refuses 2 'voxfilt: --filter: seven:1,2: expected seven:c0,...,c6' voxfilt -f seven:1,2
 refuses 2 'voxfilt: --filter: matrix:: expected matrix:"ROW; ..."[/D]' voxfilt -f matrix:
 refuses 2 'voxfilt: --filter: gauss:-1: a standard deviation of -1 is below 0' v8 -f gauss:-1 -o out
-refuses 2 'voxfilt: --filter: gauss:1,order=: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,order=
-refuses 2 'voxfilt: --filter: gauss:1,order=0,0,0,1: expected gauss:S[u][,order=X,Y,Z]' voxfilt -f gauss:1,order=0,0,0,1
+refuses 2 'voxfilt: --filter: gauss:1,order=: expected gauss:S[u],...[,order=X,Y,Z]' voxfilt -f gauss:1,order=
+refuses 2 'voxfilt: --filter: gauss:1,order=0,0,0,1: expected gauss:S[u],...[,order=X,Y,Z]' voxfilt -f gauss:1,order=0,0,0,1
 refuses 2 'voxfilt: --filter: unsharp:1,order=1: expected unsharp:S[u],A' voxfilt -f unsharp:1,order=1
 refuses 2 'voxfilt: --filter: gauss:1,order=1: order= takes a number for each of the 3 axes' v8 -f gauss:1,order=1 -o out
 refuses 2 'voxfilt: --filter: gauss:1,order=0,9,0: the order of a derivative is a whole number from 0 to 8' v8 -f gauss:1,order=0,9,0 -o out
@@ -131,6 +131,22 @@ refuses 2 'voxfilt: --sigma chooses steps and dt itself: it excludes --steps, --
 refuses 2 'voxfilt: --force: no stage of this chain is heat' v8 --force -f gauss:1
 refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
 refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
+refuses 2 'voxfilt: --filter: gauss:1,2: 2 numbers for 3 axes: give one for all, or one for each' v8 -f gauss:1,2 -o out
+refuses 2 'voxfilt: --filter: box:1,2,3: 3 numbers for 2 axes: give one for all, or one for each' v8 -f box:1,2,3 --axes xz -o out
+refuses 2 'voxfilt: --filter: gauss:1mm,2cm,3mm: expected gauss:S[u],...[,order=X,Y,Z]' v8 -f gauss:1mm,2cm,3mm -o out
+refuses 2 'voxfilt: --filter: gauss:1q: expected gauss:S[u],...[,order=X,Y,Z]' v8 -f gauss:1q -o out
+refuses 2 'voxfilt: --filter: unsharp:1u,2u: expected unsharp:S[u],A' v8 -f unsharp:1u,2u -o out
+for axes in xx '' xyw X; do
+    refuses 2 "voxfilt: --axes: $axes: expected some of x, y and z, each once, such as xy" v8 --axes "$axes" -o out
+done
+refuses 2 'voxfilt: --axes: abs: this filter has its own taps, or reads one sample' v8 -f abs --axes x -o out
+refuses 2 'voxfilt: --axes: no stage of this chain has a filter that acts along axes' v8 --axes xy -f identity -o out
+refuses 2 'voxfilt: --filter: sobel:z: --axes leaves out z' v8 -f sobel:z --axes xy -o out
+refuses 2 'voxfilt: --filter: gauss:1,order=1,0,0: --axes leaves out x' v8 -f gauss:1,order=1,0,0 --axes yz -o out
+refuses 2 'imgheat: --axes: heat: this grid has no z axis' imgheat --axes xz -i gray.png -o out
+refuses 2 'voxfilt: --fwhm: no stage of this chain has a sigma' v8 --fwhm -o out
+refuses 2 'voxfilt: --fwhm: heat: it needs --sigma' v8 -f heat --fwhm -o out
+refuses 2 'voxfilt: --fwhm: box:1: this filter has no sigma' v8 -f box:1 --fwhm -o out
 refuses 2 'voxfilt: --scale: no stage of this chain has a nonlinear flux' v8 --scale 3
 refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 -f heat --scale 3
 refuses 2 'voxfilt: heat: 1/scale of 1e+50 does not fit f32 (--work f64 has a larger range)' v8 --flux pm2 --scale 1e-50

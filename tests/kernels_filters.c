@@ -31,7 +31,11 @@ static const struct spec {
     {"log:0.6", ANY},
     {"dog:0.4,0.9", ANY},
     {"gradmag:0.6", ANY},
+    {"gauss:1,0.4,0", SOLID},
+    {"gauss:0.3,1.2", FLAT},
     {"box:0", ANY},
+    {"box:2,0,1", SOLID},
+    {"box:0,3", FLAT},
     {"box:1", ANY},
     {"box:3", ANY},
     {"star:2", ANY},
@@ -207,6 +211,32 @@ START_TEST(flipped_filters)
 }
 END_TEST
 
+static const struct spec partial[] = {
+    {"-f gauss:0.7 --axes y", EITHER},
+    {"-f gauss:1,0.4 --axes xz -s 2", SOLID},
+    {"-f box:2,1 --axes yz", SOLID},
+    {"-f unsharp:0.6,1.5 --axes xy", SOLID},
+    {"-f log:0.6 --axes xz", SOLID},
+    {"-f gradmag:0.6 --axes y", EITHER},
+    {"-f median:1 --axes xz", SOLID},
+    {"-f max:2 --axes y", EITHER},
+    {"-f laplace --axes yz --spacing 1,2,0.5", SOLID},
+    {"-f star:4 --axes y", EITHER},
+    {"-f sobel:x --axes xz", SOLID},
+    {"-f gradient --axes xz --spacing 0.3,1.7,2", SOLID},
+    {"-f heat --axes xy -s 3", SOLID},
+    {"-f heat --axes z -s 4", SOLID},
+    {"-f heat --axes yz --flux pm1 --scale 0.5 -s 2", SOLID},
+    {"-f heat --axes x --flux pm2 --scale 0.5 --inner 2 --reaction 0.1", EITHER},
+    {"-f heat --axes xz --flux tanh --scale 0.7 -s 2 --spacing 1,2,0.5", SOLID},
+};
+
+START_TEST(some_of_the_axes)
+{
+    check_options(partial[_i].text, partial[_i].grids);
+}
+END_TEST
+
 static const char *const heats[] = {
     "--steps 3",
     "--steps 1 --dt 0",
@@ -369,6 +399,7 @@ TCase *filters_case(void)
     tcase_add_test(tests, every_filter_is_tried);
     tcase_add_test(tests, filters_without_arguments);
     tcase_add_loop_test(tests, filters_with_arguments, 0, (int)LENGTH(specs));
+    tcase_add_loop_test(tests, some_of_the_axes, 0, (int)LENGTH(partial));
     tcase_add_test(tests, flipped_filters);
     tcase_add_loop_test(tests, heat_of_every_kind, 0, (int)LENGTH(heats));
     tcase_add_test(tests, several_steps);

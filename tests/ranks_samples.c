@@ -14,6 +14,7 @@ static const char *const chains[] = {
     "-f identity --stats",
     "-f heat --flux pm2 --scale 900 -s 2 --stats",
     "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
+    "-f gauss:1,0.5 --axes xy -f heat --axes z -s 2",
     "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
 };
 

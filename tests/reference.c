@@ -784,6 +784,15 @@ static struct relaxation relaxation_of(const struct heat *heat, const struct gri
     return relaxation;
 }
 
+/* The grid with the distances that the stage takes. */
+static struct grid acting_grid(const struct stage *stage, const struct grid *grid)
+{
+    struct grid acting = *grid;
+
+    memcpy(acting.spacing, stage->spacing, sizeof acting.spacing);
+    return acting;
+}
+
 static void diffuse(const struct stage *stage, const struct grid *grid, const struct lattice *from,
                     double *to)
 {
@@ -799,9 +808,10 @@ static void diffuse(const struct stage *stage, const struct grid *grid, const st
     free(relaxation.chain.links);
 }
 
-static void diffuse_jointly(const struct stage *stage, const struct grid *grid,
+static void diffuse_jointly(const struct stage *stage, const struct grid *whole,
                             const struct lattice *channels, unsigned count, double *to)
 {
+    const struct grid acting = acting_grid(stage, whole), *grid = &acting;
     struct relaxation relaxation = relaxation_of(&stage->heat, grid, channels->work);
     size_t samples = count_samples(channels);
     double u[CHANNELS];
@@ -873,6 +883,10 @@ static void along_axes(const struct stage *stage, size_t chain_index, const stru
     source.samples = between;
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         struct chain chain = chain_of(&stage->body.along[3 * chain_index + axis], from->work);
+        if (stage->body.along[3 * chain_index + axis].count == 0) {
+            free(chain.links);
+            continue;
+        }
         correlate(&source, &chain, to);
         memcpy(between, to, count * sizeof *between);
         free(chain.links);
@@ -971,8 +985,9 @@ static void take_ranks(const struct stage *stage, const struct lattice *from, do
 }
 
 /* One step of a stage on one channel. */
-static void step(const struct stage *stage, const struct grid *grid, const struct lattice *from, double *to)
+static void step(const struct stage *stage, const struct grid *whole, const struct lattice *from, double *to)
 {
+    const struct grid acting = acting_grid(stage, whole), *grid = &acting;
     struct chain chain;
 
     switch (stage->filter->kind) {

@@ -157,7 +157,7 @@ static void end_list(struct lists *lists)
 static void list(struct lists *lists, const char *left, const char *right, const char *const *members)
 {
     if (!lists->as_json) {
-        fprintf(lists->json.stream, "  %-26s %s\n", left, right);
+        fprintf(lists->json.stream, "  %-30s %s\n", left, right);
         return;
     }
     json_begin_object(&lists->json, NULL);
@@ -238,7 +238,7 @@ static void list_link(struct lists *lists, const struct backend *backend, unsign
     snprintf(names[1], sizeof names[1], "%s:%u", backend->name, second);
     if (!lists->as_json) {
         snprintf(form, sizeof form, "%s %s", names[0], names[1]);
-        fprintf(lists->json.stream, "  %-26s %s\n", form,
+        fprintf(lists->json.stream, "  %-30s %s\n", form,
                 reach ? "each reads the other's memory" : "through the host's memory");
         return;
     }

@@ -71,11 +71,15 @@ static void print_until(FILE *stream, const struct stage *stage)
 /* A stage: its filter and steps, its edge, and what heat or --until adds. */
 static void print_stage(FILE *stream, const struct stage *stage, size_t index)
 {
+    char axes[4];
+
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
             stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
             number_plural(stage->steps));
     if (stage_reads_neighbours(stage))
         print_edge(stream, &stage->edge);
+    if (stage->given & STAGE_AXES)
+        fprintf(stream, ", axes %s", stage_axes(stage, axes));
     if (stage->converted)
         fprintf(stream, ", while samples are converted: no pass of its own");
     if (stage->filter->kind == FILTER_HEAT)

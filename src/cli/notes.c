@@ -90,6 +90,8 @@ static const struct {
     const char *on_one, *on_all;
 } uses[] = {
     {STAGE_EDGE, stage_reads_neighbours, "reads no neighbours", "no stage reads neighbours"},
+    {STAGE_AXES, stage_leaves_axes, "acts along these axes anyway",
+     "every stage acts along these axes anyway"},
     {STAGE_FLIP, stage_is_asymmetric, "is the same when flipped", "every stage is the same when flipped"},
 };
 

@@ -271,6 +271,19 @@ bool option_edge(struct parsing *parsing, const char *value)
     return edge_parse(value, &parsing->stage->edge, parsing->fault);
 }
 
+bool option_axes(struct parsing *parsing, const char *value)
+{
+    unsigned axes = 0;
+
+    for (const char *axis = value; *axis != '\0'; axis++) {
+        if (*axis < 'x' || *axis > 'z' || axes & 1U << (*axis - 'x'))
+            return option_refuse(parsing, value, "some of x, y and z, each once, such as xy");
+        axes |= 1U << (*axis - 'x');
+    }
+    parsing->stage->axes = axes;
+    return axes != 0 || option_refuse(parsing, value, "some of x, y and z, each once, such as xy");
+}
+
 bool option_sigma(struct parsing *parsing, const char *value)
 {
     char number[64];

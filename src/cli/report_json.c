@@ -82,12 +82,18 @@ static void print_heat(struct json *json, const struct heat *heat)
 /* Parameters that the stage has no use for are left out. */
 static void print_stage(struct json *json, const struct stage *stage)
 {
+    char axes[4];
+
     json_begin_object(json, NULL);
     json_text(json, "filter", stage->filter->name);
     json_text(json, "spec", stage->spec);
     json_flag(json, "given", stage_is_from_user(stage));
     json_count(json, "steps", stage->steps);
     json_flag(json, "flip", (stage->given & STAGE_FLIP) != 0);
+    if (stage->given & STAGE_FWHM)
+        json_flag(json, "fwhm", true);
+    if (stage->given & STAGE_AXES)
+        json_text(json, "axes", stage_axes(stage, axes));
     json_text(json, "edge", edge_name(stage->edge.rule));
     if (edge_has(stage->edge.rule, EDGE_HAS_VALUE))
         json_number(json, "outside", stage->edge.value);

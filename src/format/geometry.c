@@ -1,4 +1,4 @@
-/* Geometry: where a grid is in space, and one table of the units of length for all formats.
+/* Geometry: where a grid is in space.
 
    Coordinates grow to the left, the back and the top of a patient. Formats whose coordinates grow elsewhere,
    as NIfTI's to the right and the front, give their signs. Directions have length 1, for distances are in the
@@ -88,81 +88,4 @@ bool geometry_is_plain(const double origin[3], double vectors[3][3])
         }
     }
     return true;
-}
-
-/* ---- units of length ---- */
-
-#define NAMES(...)                                                                                           \
-    (const char *const[])                                                                                    \
-    {                                                                                                        \
-        __VA_ARGS__, NULL                                                                                    \
-    }
-
-/* The micro sign and the Greek letter in UTF-8, the sign in Latin-1, and as Java and XML escape it. */
-static const struct length_unit units[] = {
-    {.millimetres = 1.0,
-     .symbol = "mm",
-     .names = NAMES("mm", "millimeter", "millimetre", "millimeters"),
-     .nifti = 2},
-    {.millimetres = 1000.0, .symbol = "m", .names = NAMES("m", "meter", "metre", "meters"), .nifti = 1},
-    {.millimetres = 1e-3,
-     .symbol = "um",
-     .names = NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
-                    "\\u00B5m", "&#181;m", "&#xB5;m"),
-     .nifti = 3},
-    {.millimetres = 1e-6, .symbol = "nm", .names = NAMES("nm", "nanometer", "nanometre", "nanometers")},
-    {.millimetres = 10.0,
-     .symbol = "cm",
-     .names = NAMES("cm", "centimeter", "centimetre", "centimeters"),
-     .resolution = 3},
-    {.millimetres = 25.4, .symbol = "in", .names = NAMES("inch", "in", "inches"), .resolution = 2},
-};
-enum { UNITS = sizeof units / sizeof *units };
-
-const struct length_unit *unit_of_name(const char *name)
-{
-    for (size_t i = 0; i < UNITS; i++) {
-        for (const char *const *known = units[i].names; *known != NULL; known++) {
-            if (strcmp(*known, name) == 0)
-                return &units[i];
-        }
-    }
-    return NULL;
-}
-
-const struct length_unit *unit_of_nifti(unsigned code)
-{
-    for (size_t i = 0; i < UNITS; i++) {
-        if (code != 0 && units[i].nifti == code)
-            return &units[i];
-    }
-    return NULL;
-}
-
-const struct length_unit *unit_of_resolution(unsigned code)
-{
-    for (size_t i = 0; i < UNITS; i++) {
-        if (code != 0 && units[i].resolution == code)
-            return &units[i];
-    }
-    return NULL;
-}
-
-double unit_millimetres(const struct length_unit *unit)
-{
-    return unit == NULL ? 0.0 : unit->millimetres;
-}
-
-const char *unit_symbol(double millimetres)
-{
-    for (size_t i = 0; i < UNITS; i++) {
-        if (!(units[i].millimetres < millimetres || units[i].millimetres > millimetres))
-            return units[i].symbol;
-    }
-    return NULL;
-}
-
-const struct length_unit *unit_millimetre(void)
-{
-    return &units[0];
 }

@@ -1,6 +1,8 @@
-/* Geometry: where a grid is in space, as far as its file tells, and the units of length that files know. */
+/* Geometry: where a grid is in space, as far as its file tells. */
 #ifndef GEOMETRY_H
 #define GEOMETRY_H
+
+#include "model/unit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,30 +36,5 @@ void geometry_of_sample(const struct geometry *geometry, const size_t index[3], 
 /* Whether they tell no more than the spacing does: the first sample is at 0, and the axes of the grid are
  * those of space. */
 bool geometry_is_plain(const double origin[3], double vectors[3][3]);
-
-/* ---- units of length ---- */
-
-/* A unit of length, as file formats know it. */
-struct length_unit {
-    double millimetres;
-    const char *symbol;       /* in ASCII */
-    const char *const *names; /* ends with NULL; descriptions are written with the first */
-    unsigned nifti;           /* the code of xyzt_units; 0: none */
-    unsigned resolution;      /* that of TIFF's ResolutionUnit; 0: none */
-};
-
-/* The unit of such a name or code; NULL: it is not known. */
-const struct length_unit *unit_of_name(const char *name);
-const struct length_unit *unit_of_nifti(unsigned code);
-const struct length_unit *unit_of_resolution(unsigned code);
-
-/* How many millimetres a unit is; 0 for NULL. */
-double unit_millimetres(const struct length_unit *unit);
-
-/* The symbol of the unit of this length; NULL: there is none. */
-const char *unit_symbol(double millimetres);
-
-/* For formats that write millimetres. */
-const struct length_unit *unit_millimetre(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/keyword.h"
 #include "arith.h"
+#include "unit.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@
 struct building {
     const struct filter_call *call;
     const struct grid *grid;
+    bool fwhm;
     struct filter_body *body;
     struct fault *fault;
 };
@@ -32,9 +34,29 @@ static double number(const struct building *b, size_t index)
     return b->call->numbers[index];
 }
 
-static double axes(const struct building *b)
+/* Whether the filter acts along an axis. */
+static bool acts_along(const struct building *b, unsigned axis)
 {
-    return (double)b->grid->axes;
+    return axis < b->grid->axes && isfinite(b->grid->spacing[axis]);
+}
+
+static size_t axes(const struct building *b)
+{
+    return (size_t)acts_along(b, 0) + acts_along(b, 1) + acts_along(b, 2);
+}
+
+/* A number for each axis that the filter acts along: one for all, or one each. */
+static bool spread_numbers(const struct building *b, double numbers[3])
+{
+    size_t next = 0;
+
+    if (b->call->count > 1 && b->call->count != axes(b))
+        return fault_raise(b->fault, STATUS_USAGE,
+                           "%zu numbers for %zu ax%s: give one for all, or one for each", b->call->count,
+                           axes(b), axes(b) == 1 ? "is" : "es");
+    for (unsigned axis = 0; axis < 3; axis++)
+        numbers[axis] = number(b, b->call->count > 1 && acts_along(b, axis) ? next++ : 0);
+    return true;
 }
 
 static bool add(const struct building *b, int dx, int dy, int dz, double weight)
@@ -81,18 +103,23 @@ static bool laplacian(const struct building *b, double order)
 /* −1 0 1 along the axis of the call, divided by its spacing, 1 s 1 along the others. */
 static bool derivative(const struct building *b, double middle)
 {
-    int reach_y = b->grid->axes > 1 ? 1 : 0, reach_z = b->grid->axes > 2 ? 1 : 0;
+    int reach_x = acts_along(b, 0) ? 1 : 0, reach_y = acts_along(b, 1) ? 1 : 0;
+    int reach_z = acts_along(b, 2) ? 1 : 0;
     double h = b->grid->spacing[b->call->axis];
 
     if (b->call->axis >= (int)b->grid->axes)
         return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[b->call->axis]);
+    if (!isfinite(h))
+        return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[b->call->axis]);
     for (int dz = -reach_z; dz <= reach_z; dz++) {
         for (int dy = -reach_y; dy <= reach_y; dy++) {
-            for (int dx = -1; dx <= 1; dx++) {
+            for (int dx = -reach_x; dx <= reach_x; dx++) {
                 const int offset[3] = {dx, dy, dz};
                 double weight = 1.0;
                 /* The product of a difference along the axis and smoothing along the others. */
-                for (int axis = 0; axis < (int)b->grid->axes; axis++) {
+                for (int axis = 0; axis < 3; axis++) {
+                    if (!acts_along(b, (unsigned)axis))
+                        continue;
                     double across = offset[axis] == 0 ? middle : 1.0;
                     weight *= axis == b->call->axis ? (double)offset[axis] / h : across;
                 }
@@ -204,50 +231,71 @@ static void gauss_weights(double sigma, int radius, unsigned order, double *weig
         weights[i + radius] = gauss_derivative(sigma, -i, order, weights[i + radius] / sum);
 }
 
-/* A chain of Gaussians along each axis, whose deviation is in samples, or in units of its spacing; or of
-   their derivatives, of which each order is divided by the spacing once. */
-static bool gauss_chain(const struct building *b, double given, const double orders[3])
+/* A sigma in samples along an axis. */
+static bool sigma_in_samples(const struct building *b, double given, unsigned axis, double *sigma)
 {
-    const double *h = b->grid->spacing;
-    size_t chain = b->body->chains++;
+    double unit = b->grid->millimetres, own = b->call->millimetres;
 
     if (given < 0.0)
         return fault_raise(b->fault, STATUS_USAGE, "a standard deviation of %g is below 0", given);
-    for (unsigned axis = 0; axis < b->grid->axes; axis++) {
-        double sigma = b->call->in_spacing ? given / h[axis] : given;
-        double radius = floor(GAUSS_TRUNCATE * sigma + 0.5);
-        double *weights = allocate_weights(b, radius);
-        bool added;
-        if (weights == NULL)
+    if (own > 0.0 && unit == 0.0)
+        return fault_raise(b->fault, STATUS_USAGE,
+                           "the input has no unit of length; u instead of it is a unit of the spacing");
+    *sigma = b->fwhm ? given / FILTER_WIDTHS : given;
+    if (b->call->in_spacing)
+        *sigma = (own > 0.0 ? *sigma * (own / unit) : *sigma) / b->grid->spacing[axis];
+    return true;
+}
+
+/* A Gaussian along an axis, or its derivative, of which each order is divided by the spacing once. */
+static bool gauss_along(const struct building *b, size_t chain, unsigned axis, double sigma, double order)
+{
+    double radius = floor(GAUSS_TRUNCATE * sigma + 0.5);
+    double *weights = allocate_weights(b, radius);
+    bool added;
+
+    if (weights == NULL)
+        return false;
+    gauss_weights(sigma, (int)radius, (unsigned)order, weights);
+    for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
+        weights[i] /= pow(b->grid->spacing[axis], order);
+    added = add_along(b, chain, axis, (int)radius, weights);
+    free(weights);
+    return added &&
+           (order == 0.0 || radius > 0.0 ||
+            fault_raise(b->fault, STATUS_USAGE,
+                        "a derivative along %c of a standard deviation of %.10g samples has no taps: it "
+                        "takes 0.125 or more",
+                        "xyz"[axis], sigma));
+}
+
+/* A chain of Gaussians along each axis. */
+static bool gauss_chain(const struct building *b, const double given[3], const double orders[3])
+{
+    size_t chain = b->body->chains++;
+    double sigma = 0.0;
+
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if (acts_along(b, axis) && !(sigma_in_samples(b, given[axis], axis, &sigma) &&
+                                     gauss_along(b, chain, axis, sigma, orders[axis])))
             return false;
-        gauss_weights(sigma, (int)radius, (unsigned)orders[axis], weights);
-        for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
-            weights[i] /= pow(h[axis], orders[axis]);
-        added = add_along(b, chain, axis, (int)radius, weights);
-        free(weights);
-        if (!added)
-            return false;
-        if (orders[axis] > 0.0 && radius == 0.0)
-            return fault_raise(
-                b->fault, STATUS_USAGE,
-                "a derivative along %c of a standard deviation of %.10g samples has no taps: it "
-                "takes 0.125 or more",
-                "xyz"[axis], sigma);
     }
     return true;
 }
 
-static bool gauss_along_axes(const struct building *b, double given)
+static bool gauss_along_axes(const struct building *b, double sigma)
 {
     static const double none[3] = {0.0, 0.0, 0.0};
+    const double sigmas[3] = {sigma, sigma, sigma};
 
-    return gauss_chain(b, given, none);
+    return gauss_chain(b, sigmas, none);
 }
 
 /* A Gaussian, or the derivative that is asked for. */
-static bool gauss_of_orders(const struct building *b, double given)
+static bool gauss_of_orders(const struct building *b)
 {
     const double *orders = b->call->orders;
+    double sigmas[3];
 
     if (b->call->order_count > 0 && b->call->order_count < b->grid->axes)
         return fault_raise(b->fault, STATUS_USAGE, "order= takes a number for each of the %u axes",
@@ -258,28 +306,31 @@ static bool gauss_of_orders(const struct building *b, double given)
                                "the order of a derivative is a whole number from 0 to %d", MOST_ORDER);
         if (orders[axis] > 0.0 && axis >= b->grid->axes)
             return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[axis]);
+        if (orders[axis] > 0.0 && !acts_along(b, axis))
+            return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[axis]);
     }
-    return gauss_chain(b, given, orders);
+    return spread_numbers(b, sigmas) && gauss_chain(b, sigmas, orders);
 }
 
 /* A chain for each axis: the derivative of a Gaussian along it. */
-static bool gauss_derivatives(const struct building *b, double given, double order)
+static bool gauss_derivatives(const struct building *b, double sigma, double order)
 {
+    const double sigmas[3] = {sigma, sigma, sigma};
     bool built = true;
 
-    for (unsigned axis = 0; axis < b->grid->axes && built; axis++) {
+    for (unsigned axis = 0; axis < 3 && built; axis++) {
         double orders[3] = {0.0, 0.0, 0.0};
         orders[axis] = order;
-        built = gauss_chain(b, given, orders);
+        built = !acts_along(b, axis) || gauss_chain(b, sigmas, orders);
     }
     return built;
 }
 
-/* The mean of a box, along each axis. */
-static bool box_along_axes(const struct building *b, double radius)
+/* The mean of 2·radius + 1 samples along an axis. */
+static bool box_along(const struct building *b, unsigned axis, double radius)
 {
     double *weights;
-    bool added = true;
+    bool added;
 
     if (radius < 0.0 || radius != floor(radius))
         return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
@@ -288,11 +339,24 @@ static bool box_along_axes(const struct building *b, double radius)
         return false;
     for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
         weights[i] = 1.0 / (2.0 * radius + 1.0);
-    b->body->chains = 1;
-    for (unsigned axis = 0; axis < b->grid->axes && added; axis++)
-        added = add_along(b, 0, axis, (int)radius, weights);
+    added = add_along(b, 0, axis, (int)radius, weights);
     free(weights);
     return added;
+}
+
+/* The mean of a box, along each axis. */
+static bool box_along_axes(const struct building *b)
+{
+    double radii[3];
+
+    if (!spread_numbers(b, radii))
+        return false;
+    b->body->chains = 1;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if (acts_along(b, axis) && !box_along(b, axis, radii[axis]))
+            return false;
+    }
+    return true;
 }
 
 /* ---- windows ---- */
@@ -309,8 +373,10 @@ static bool measure_window(const struct building *b, int radius[3])
                            STENCIL_REACH);
     if (window >= WINDOW_X && window - WINDOW_X >= b->grid->axes)
         return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[window - WINDOW_X]);
+    if (window >= WINDOW_X && !acts_along(b, window - WINDOW_X))
+        return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[window - WINDOW_X]);
     for (unsigned axis = 0; axis < 3; axis++) {
-        bool has = axis < b->grid->axes && (window < WINDOW_X || window - WINDOW_X == axis);
+        bool has = acts_along(b, axis) && (window < WINDOW_X || window - WINDOW_X == axis);
         radius[axis] = has ? (int)number(b, 0) : 0;
     }
     return true;
@@ -481,10 +547,10 @@ static bool given_taps(const struct building *b)
 
 /* A builder for each row of the list, and the list itself. */
 #define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
-    static bool build_##name(const struct filter_call *call, const struct grid *grid,                        \
+    static bool build_##name(const struct filter_call *call, const struct grid *grid, bool fwhm,             \
                              struct filter_body *body, struct fault *fault)                                  \
     {                                                                                                        \
-        const struct building state = {call, grid, body, fault}, *b = &state;                                \
+        const struct building state = {call, grid, fwhm, body, fault}, *b = &state;                          \
         (void)b;                                                                                             \
         return expression;                                                                                   \
     }
@@ -532,18 +598,29 @@ static const struct filter *find(const char *spec, size_t length)
     return NULL;
 }
 
-/* "2u,0.5" → "2,0.5" and a flag. */
-static bool take_spacing_mark(const char *text, char *plain, size_t size, bool *marked)
+/* "2mm,1mm" → "2,1" and the unit of both. It stands behind the first sigma at least. */
+static bool take_unit(char *plain, struct filter_call *call)
 {
-    size_t first = strcspn(text, ",");
+    const struct length_unit *length;
+    char unit[16] = "", *item = plain, *end;
 
-    if (strlen(text) >= size)
-        return false;
-    strcpy(plain, text);
-    *marked = first > 0 && text[first - 1] == 'u';
-    if (*marked)
-        memmove(plain + first - 1, plain + first, strlen(plain + first) + 1);
-    return true;
+    for (size_t index = 0;; index++, item = end + 1) {
+        size_t letters;
+        strtod(item, &end);
+        letters = strcspn(end, ",");
+        if (index == 0 && letters < sizeof unit)
+            memcpy(unit, end, letters);
+        else if (letters > 0 && (call->filter->kind == FILTER_UNSHARP || letters != strlen(unit) ||
+                                 strncmp(end, unit, letters) != 0))
+            return false;
+        memmove(end, end + letters, strlen(end + letters) + 1);
+        if (*end == '\0')
+            break;
+    }
+    call->in_spacing = unit[0] != '\0';
+    length = unit_of_name(unit);
+    call->millimetres = unit_millimetres(length);
+    return length != NULL || !call->in_spacing || strcmp(unit, "u") == 0;
 }
 
 /* "2,order=1,0,0" → "2" and the orders. */
@@ -588,8 +665,10 @@ static bool parse_numbers(const char *text, struct filter_call *call)
             return false;
         text = plain;
     } else if (filter->arguments != ARGUMENTS_NUMBERS) {
-        if (!take_spacing_mark(text, plain, sizeof plain, &call->in_spacing) ||
-            (filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call)))
+        if (strlen(text) >= sizeof plain)
+            return false;
+        strcpy(plain, text);
+        if ((filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call)) || !take_unit(plain, call))
             return false;
         text = plain;
     }
@@ -645,14 +724,25 @@ bool filter_uses_spacing(const struct filter_call *call)
     return call->filter->unit == UNIT_SPACING || call->in_spacing || call->order_count > 0;
 }
 
-bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
+bool filter_has_sigma(const struct filter *filter)
+{
+    return filter->arguments == ARGUMENTS_SIGMA || filter->arguments == ARGUMENTS_ORDERS;
+}
+
+/* Not where taps are given, nor where each sample is taken by itself. */
+bool filter_chooses_axes(const struct filter *filter)
+{
+    return filter->kind != FILTER_POINT && (filter->kind != FILTER_TAPS || filter->unit == UNIT_SPACING);
+}
+
+bool filter_build(const struct filter_call *call, const struct grid *grid, struct filter_manner manner,
                   struct filter_body *body, struct fault *fault)
 {
     unsigned needed;
     bool built;
 
     *body = (struct filter_body){0};
-    built = call->filter->build(call, grid, body, fault);
+    built = call->filter->build(call, grid, manner.fwhm, body, fault);
     needed = stencil_axes(&body->taps);
     /* A picture has no use for taps along z, and dropping them would change what the filter is. */
     if (built && needed > grid->axes)
@@ -665,7 +755,7 @@ bool filter_build(const struct filter_call *call, const struct grid *grid, bool 
          */
         return fault->status == STATUS_USAGE ? fault_prefix(fault, "--filter") : false;
     }
-    if (flip) {
+    if (manner.flipped) {
         stencil_flip(&body->taps);
         for (size_t i = 0; i < FILTER_PASSES; i++)
             stencil_flip(&body->along[i]);

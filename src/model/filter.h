@@ -77,8 +77,8 @@ struct filter {
     enum filter_arguments arguments;
     size_t least, most; /* how many numbers */
     const char *summary;
-    bool (*build)(const struct filter_call *call, const struct grid *grid, struct filter_body *body,
-                  struct fault *fault);
+    bool (*build)(const struct filter_call *call, const struct grid *grid, bool fwhm,
+                  struct filter_body *body, struct fault *fault);
 };
 
 /* A SPEC, parsed. */
@@ -88,6 +88,7 @@ struct filter_call {
     double numbers[FILTER_NUMBERS];
     size_t count;
     bool in_spacing;           /* ARGUMENTS_SIGMA, ARGUMENTS_ORDERS */
+    double millimetres;        /* in_spacing: in the unit of the sigmas; 0: it is that of the spacing */
     double orders[3];          /* ARGUMENTS_ORDERS: along x, y, z */
     size_t order_count;        /* how many of them were given */
     int axis;                  /* ARGUMENTS_AXIS: 0, 1, 2 */
@@ -112,8 +113,21 @@ void filter_call_free(struct filter_call *call);
 /* Whether the filter depends on the spacing of the grid. */
 bool filter_uses_spacing(const struct filter_call *call);
 
-/* Build the stencils for a grid. A filter that needs an axis the grid does not have is a usage error. */
-bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
+/* Deviations in a full width at half maximum: 2 sqrt(2 ln 2). */
+#define FILTER_WIDTHS 2.3548200450309493
+
+/* Whether the filter has sigmas; and whether it may leave axes of the grid alone. */
+bool filter_has_sigma(const struct filter *filter);
+bool filter_chooses_axes(const struct filter *filter);
+
+/* How a stage takes a filter: with offsets negated, and with sigmas that are full widths at half maximum. */
+struct filter_manner {
+    bool flipped, fwhm;
+};
+
+/* Build the stencils for a grid; along an axis of infinite spacing there are none. A filter that needs an
+ * axis the grid does not have is a usage error. */
+bool filter_build(const struct filter_call *call, const struct grid *grid, struct filter_manner manner,
                   struct filter_body *body, struct fault *fault);
 
 void filter_body_free(struct filter_body *body);

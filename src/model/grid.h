@@ -8,10 +8,11 @@
 #include <stddef.h>
 
 struct grid {
-    unsigned axes;     /* 1: a rod, -d X; 2: a picture, or -d X,Y; 3: a volume */
-    size_t nx, ny, nz; /* 1 along an axis the grid does not have */
-    unsigned channels; /* interleaved in files */
-    double spacing[3]; /* distance between samples along x, y, z */
+    unsigned axes;      /* 1: a rod, -d X; 2: a picture, or -d X,Y; 3: a volume */
+    size_t nx, ny, nz;  /* 1 along an axis the grid does not have */
+    unsigned channels;  /* interleaved in files */
+    double spacing[3];  /* distance between samples along x, y, z */
+    double millimetres; /* in one unit of that distance; 0: nobody said */
 };
 
 /* A grid of spacing 1 and one channel. */

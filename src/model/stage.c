@@ -65,7 +65,8 @@ static bool settle_sigma(const struct stage_request *request, const struct grid 
                          uint64_t *steps, struct fault *fault)
 {
     double h = grid_min_spacing(grid);
-    double samples = request->sigma.in_spacing ? request->sigma.value / h : request->sigma.value;
+    double sigma = request->fwhm ? request->sigma.value / FILTER_WIDTHS : request->sigma.value;
+    double samples = request->sigma.in_spacing ? sigma / h : sigma;
     /* A step spreads heat by a variance of 2 alpha dt. Take enough steps for each to stay small, then the dt
        with which their variances add up to the one that is asked for. */
     double count = ceil(STEPS_PER_VARIANCE * samples * samples);
@@ -239,28 +240,67 @@ void convergence_close(struct convergence *convergence)
 
 /* ---- stages ---- */
 
+/* The grid with infinite distances along axes that --axes leaves out: nothing flows across them. */
+static bool leave_axes(const struct stage_request *request, const struct grid *grid, struct grid *acting,
+                       struct fault *fault)
+{
+    *acting = *grid;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        bool asked = request->axes & 1U << axis;
+        if ((request->given & STAGE_AXES) && asked && axis >= grid->axes)
+            return fault_raise(fault, STATUS_USAGE, "--axes: %s: this grid has no %c axis",
+                               request->call.spec, "xyz"[axis]);
+        if ((request->given & STAGE_AXES) && !asked && axis < grid->axes)
+            acting->spacing[axis] = (double)INFINITY;
+    }
+    return true;
+}
+
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault)
 {
+    struct grid acting;
+
     *stage = (struct stage){.filter = request->call.filter,
                             .spec = request->call.spec,
                             .edge = request->edge,
                             .until = request->until,
+                            .axes = request->axes,
                             .given = request->given,
                             .own = request->own};
     if (!stage_request_check(request, fault))
         return false;
     stage->steps = request->given & STAGE_STEPS ? request->steps : default_steps(request);
-    if (!filter_build(&request->call, grid, request->flipped, &stage->body, fault))
+    if (!leave_axes(request, grid, &acting, fault) ||
+        !filter_build(&request->call, &acting, (struct filter_manner){request->flipped, request->fwhm},
+                      &stage->body, fault))
         return false;
+    memcpy(stage->spacing, acting.spacing, sizeof stage->spacing);
     if (stage->filter->kind == FILTER_HEAT &&
-        !(settle_heat(request, grid, force, &stage->heat, &stage->steps, fault) &&
-          heat_taps(&stage->heat, grid, &stage->body.taps, fault))) {
+        !(settle_heat(request, &acting, force, &stage->heat, &stage->steps, fault) &&
+          heat_taps(&stage->heat, &acting, &stage->body.taps, fault))) {
         stage_free(stage);
         return false;
     }
     stage->checks = checks_of(request, stage);
     return true;
+}
+
+const char *stage_axes(const struct stage *stage, char text[4])
+{
+    size_t length = 0;
+
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if (stage->axes & 1U << axis)
+            text[length++] = "xyz"[axis];
+    }
+    text[length] = '\0';
+    return text;
+}
+
+bool stage_leaves_axes(const struct stage *stage)
+{
+    return isinf(stage->spacing[0]) || isinf(stage->spacing[1]) || isinf(stage->spacing[2]);
 }
 
 bool stage_reacts(const struct stage *stage)

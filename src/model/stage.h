@@ -38,8 +38,10 @@ struct stage {
     struct edge edge;
     struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
     struct heat heat;
-    bool converted; /* its steps are taken while samples are converted, not between fields */
-    double until;   /* stop at the first checked step whose RMS change is below this; 0: never */
+    unsigned axes;     /* that it acts along: a bit each */
+    double spacing[3]; /* of the grid; infinite along axes that it leaves alone */
+    bool converted;    /* its steps are taken while samples are converted, not between fields */
+    double until;      /* stop at the first checked step whose RMS change is below this; 0: never */
     /* The intensity of the samples that it takes. The edge's value, the scale of heat, the numbers of a
        point and until are values, not samples. The job decides. */
     struct intensity intensity;
@@ -56,6 +58,12 @@ struct stage {
    heat that is unstable, with the limit, unless it is forced. */
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault);
+
+/* The axes that it acts along, as --axes takes them, into room for 4. */
+const char *stage_axes(const struct stage *stage, char text[4]);
+
+/* Whether it leaves an axis of the grid alone. */
+bool stage_leaves_axes(const struct stage *stage);
 
 /* Whether it is heat with a reaction, which is not linear. */
 bool stage_reacts(const struct stage *stage);

@@ -29,7 +29,19 @@ const char *stage_option_name(enum stage_option option)
 /* Options that say anything to a stage of this filter. */
 static unsigned applicable_options(const struct filter *filter)
 {
-    return filter->kind == FILTER_HEAT ? ~0U : ~heat_options;
+    unsigned options = filter->kind == FILTER_HEAT ? ~0U : ~heat_options;
+
+    if (!filter_has_sigma(filter) && filter->kind != FILTER_HEAT)
+        options &= ~(unsigned)STAGE_FWHM;
+    return filter_chooses_axes(filter) ? options : options & ~(unsigned)STAGE_AXES;
+}
+
+/* Why such an option says nothing to a filter. */
+static const char *reason_against(enum stage_option option)
+{
+    return option == STAGE_AXES   ? "this filter has its own taps, or reads one sample"
+           : option == STAGE_FWHM ? "this filter has no sigma"
+                                  : "this filter is not heat";
 }
 
 /* The first of some options, in the order of --help. */
@@ -55,6 +67,8 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
 
     /* A default scale is meant for the stages whose flux has one, and so are channels. */
     usable &= ~unsuitable_options((own & STAGE_FLUX ? request : defaults)->flux);
+    if (request->call.filter->kind == FILTER_HEAT && !((own | usable) & STAGE_SIGMA))
+        usable &= ~(unsigned)STAGE_FWHM;
     request->own = own;
     request->given = own | usable;
 #define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                   \
@@ -86,7 +100,9 @@ bool stage_request_check(const struct stage_request *request, struct fault *faul
     unsigned unsuitable = given & unsuitable_options(request->flux);
 
     if (pointless != 0)
-        return refuse_option(request, first_of(pointless), "this filter is not heat", fault);
+        return refuse_option(request, first_of(pointless), reason_against(first_of(pointless)), fault);
+    if ((given & STAGE_FWHM) && request->call.filter->kind == FILTER_HEAT && !(given & STAGE_SIGMA))
+        return refuse_option(request, STAGE_FWHM, "it needs --sigma", fault);
     if (unsuitable & STAGE_SCALE)
         return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
     if (unsuitable & STAGE_FLUX_CHANNELS)
@@ -139,10 +155,10 @@ static bool inherit(struct stage_request *stages, size_t count, const struct sta
     return true;
 }
 
-/* Stages whose flux has no use for a default leave it alone; some stage must have taken it. */
-static bool check_default_of_flux(const struct stage_request *stages, size_t count,
-                                  const struct stage_request *defaults, enum stage_option option,
-                                  const char *flux, struct fault *fault)
+/* Stages whose filter or flux has no use for a default leave it alone; some stage must have taken it. */
+static bool check_default_of(const struct stage_request *stages, size_t count,
+                             const struct stage_request *defaults, enum stage_option option, const char *flux,
+                             struct fault *fault)
 {
     return !(defaults->given & option) || any_has(stages, count, option) ||
            fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain has %s", stage_option_name(option),
@@ -153,8 +169,10 @@ bool stages_settle(struct stage_request *stages, size_t count, const struct stag
                    bool force, struct fault *fault)
 {
     return check_defaults(stages, count, defaults, force, fault) && inherit(stages, count, defaults, fault) &&
-           check_default_of_flux(stages, count, defaults, STAGE_SCALE, "a nonlinear flux", fault) &&
-           check_default_of_flux(stages, count, defaults, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2", fault);
+           check_default_of(stages, count, defaults, STAGE_FWHM, "a sigma", fault) &&
+           check_default_of(stages, count, defaults, STAGE_AXES, "a filter that acts along axes", fault) &&
+           check_default_of(stages, count, defaults, STAGE_SCALE, "a nonlinear flux", fault) &&
+           check_default_of(stages, count, defaults, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2", fault);
 }
 
 bool stages_use_spacing(const struct stage_request *stages, size_t count)

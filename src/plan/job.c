@@ -277,6 +277,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
     *job = (struct job){.in = *in, .out = *in};
     for (unsigned axis = 0; axis < 3 && in->for_print; axis++)
         job->in.grid.spacing[axis] = 1.0;
+    job->in.grid.millimetres = in->for_print ? 0.0 : in->millimetres;
     /* Light is linear only by a curve that is known. */
     if (request->linear_light && in->profile != NULL)
         return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),

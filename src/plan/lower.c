@@ -215,13 +215,14 @@ static bool is_plain(const struct heat *heat)
 
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
    for how far the operation reaches. */
-static bool lower_gradient(const struct grid *grid, struct op *op, struct fault *fault)
+static bool lower_gradient(const struct stage *stage, const struct grid *grid, struct op *op,
+                           struct fault *fault)
 {
     struct stencil ahead = {0};
     bool lowered = true;
 
     for (unsigned axis = 0; axis < grid->axes && lowered; axis++)
-        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / grid->spacing[axis], fault);
+        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / stage->spacing[axis], fault);
     lowered = lowered && lower_weights(&ahead, grid->axes, op, fault);
     op->x.low = -op->x.high;
     op->row.low = -op->row.high;
@@ -255,16 +256,19 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
                         struct fault *fault)
 {
     enum combine combine = combine_of(stage, chain);
+    const size_t first = step->count;
     struct op *op;
 
     for (unsigned axis = 0; axis < grid->axes; axis++) {
+        const struct stencil *along = &stage->body.along[3 * chain + axis];
+        if (along->count == 0)
+            continue;
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_weights(&stage->body.along[3 * chain + axis], grid->axes, op, fault))
+        if (op == NULL || !lower_weights(along, grid->axes, op, fault))
             return false;
-        op->begins = axis == 0;
-        if (axis == 0)
-            step->last_reader = step->count - 1;
+        op->begins = step->count - 1 == first;
     }
+    step->last_reader = first;
     if (combine == COMBINES && stage->filter->kind != FILTER_UNSHARP)
         return true;
     op = begin_op(step, combine == COMBINES ? OP_UNSHARP : OP_COMBINE, stage, encoding, work, fault);
@@ -363,7 +367,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     if (kind == FILTER_POINT)
         return settle_point(stage, work, &op->point, fault);
     if (kind == FILTER_GRADIENT)
-        return lower_gradient(grid, op, fault);
+        return lower_gradient(stage, grid, op, fault);
     lower_cover(encoding, op);
     return true;
 }

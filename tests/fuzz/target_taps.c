@@ -27,7 +27,8 @@ static void parse_matrix(const uint8_t *bytes, size_t size)
     char spec[512];
 
     snprintf(spec, sizeof spec, "matrix:%.*s", (int)size, (const char *)bytes);
-    if (!filter_parse(spec, &call, &fault) || !filter_build(&call, &grid, true, &body, &fault))
+    if (!filter_parse(spec, &call, &fault) ||
+        !filter_build(&call, &grid, (struct filter_manner){true, false}, &body, &fault))
         fuzz_check_fault(&fault);
     filter_body_free(&body);
     filter_call_free(&call);

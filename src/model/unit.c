@@ -1,0 +1,80 @@
+/* Units of length: one table for the command line and all formats. */
+#include "unit.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define NAMES(...)                                                                                           \
+    (const char *const[])                                                                                    \
+    {                                                                                                        \
+        __VA_ARGS__, NULL                                                                                    \
+    }
+
+/* The micro sign and the Greek letter in UTF-8, the sign in Latin-1, and as Java and XML escape it. */
+static const struct length_unit units[] = {
+    {.millimetres = 1.0,
+     .symbol = "mm",
+     .names = NAMES("mm", "millimeter", "millimetre", "millimeters"),
+     .nifti = 2},
+    {.millimetres = 1000.0, .symbol = "m", .names = NAMES("m", "meter", "metre", "meters"), .nifti = 1},
+    {.millimetres = 1e-3,
+     .symbol = "um",
+     .names = NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
+                    "\\u00B5m", "&#181;m", "&#xB5;m"),
+     .nifti = 3},
+    {.millimetres = 1e-6, .symbol = "nm", .names = NAMES("nm", "nanometer", "nanometre", "nanometers")},
+    {.millimetres = 10.0,
+     .symbol = "cm",
+     .names = NAMES("cm", "centimeter", "centimetre", "centimeters"),
+     .resolution = 3},
+    {.millimetres = 25.4, .symbol = "in", .names = NAMES("inch", "in", "inches"), .resolution = 2},
+};
+enum { UNITS = sizeof units / sizeof *units };
+
+const struct length_unit *unit_of_name(const char *name)
+{
+    for (size_t i = 0; i < UNITS; i++) {
+        for (const char *const *known = units[i].names; *known != NULL; known++) {
+            if (strcmp(*known, name) == 0)
+                return &units[i];
+        }
+    }
+    return NULL;
+}
+
+const struct length_unit *unit_of_nifti(unsigned code)
+{
+    for (size_t i = 0; i < UNITS; i++) {
+        if (code != 0 && units[i].nifti == code)
+            return &units[i];
+    }
+    return NULL;
+}
+
+const struct length_unit *unit_of_resolution(unsigned code)
+{
+    for (size_t i = 0; i < UNITS; i++) {
+        if (code != 0 && units[i].resolution == code)
+            return &units[i];
+    }
+    return NULL;
+}
+
+double unit_millimetres(const struct length_unit *unit)
+{
+    return unit == NULL ? 0.0 : unit->millimetres;
+}
+
+const char *unit_symbol(double millimetres)
+{
+    for (size_t i = 0; i < UNITS; i++) {
+        if (!(units[i].millimetres < millimetres || units[i].millimetres > millimetres))
+            return units[i].symbol;
+    }
+    return NULL;
+}
+
+const struct length_unit *unit_millimetre(void)
+{
+    return &units[0];
+}
