@@ -644,7 +644,7 @@ START_TEST(ranks_are_counted)
     for (size_t i = 0; i < LENGTH(ranks); i++) {
         struct stage stage;
         build(ranks[i].options, ranks[i].axes, &stage);
-        ck_assert_msg(stage.body.rank == ranks[i].rank, "%s", ranks[i].options);
+        ck_assert_msg(stage.body.ranks[0] == ranks[i].rank, "%s", ranks[i].options);
         stage_free(&stage);
     }
 }
@@ -1144,6 +1144,9 @@ static const struct {
     {"-f sharpen", true},
     {"-f median:1", true},
     {"-f min:2,ball", true},
+    {"-f open:2", true},
+    {"-f tophat:2", false},
+    {"-f morphgrad:1", false},
     {"-f gradient", false},
     {"-f scale:1,0", false},
     {"-f clamp:0,1", false},

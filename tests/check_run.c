@@ -102,6 +102,8 @@ static const struct raw_run {
      0},
     {"-n 6 -t u8 -f log:0.8 -e wrap --out-type i16", SAMPLE_U8, SAMPLE_I16, WORK_F32, false, false, 0},
     {"-n 7 -t u8 -f median:1 -s 2 -e wrap", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-n 7 -t i16 -f morphgrad:1 -s 2 -f tophat:2 -e constant:9", SAMPLE_I16, SAMPLE_I16, WORK_F32, false,
+     false, 0},
     {"-d 9,8 --channels 3 -t u16 -f max:2 -f order:1,2,ball -e hold", SAMPLE_U16, SAMPLE_U16, WORK_F32, false,
      false, 0},
     {"-d 5,6,9 -t f64 -f percentile:2,20 -e constant:3 -f min:3,z", SAMPLE_F64, SAMPLE_F64, WORK_F64, false,

@@ -541,6 +541,7 @@ static const char *const chains[] = {
     "-d 9,8 -t i8 -f unsharp:0.5,1 -s 2",
     "-d 5,4,23 -f log:0.7 -s 2 -f heat -s 3",
     "-d 5,4,31 -t u8 -f median:1 -s 2 -f max:3 -f min:2,ball",
+    "-d 5,4,37 -t u8 -f morphgrad:1 -s 2 -f tophat:2 -f close:1,ball",
     "-d 5,4,19 -t u8 --out-type f32 -f dog:0.5,1.2 -f gradmag:0.6",
     "-d 5,4,17 -t i16 -f gradmag:0.7 -s 9 --until 0.5 --check-every 2",
     "-d 9,31 -t u16 -f gauss:0.6,order=0,1 -f log:0.9",

@@ -69,6 +69,15 @@ static const struct spec {
     {"max:2", ANY},
     {"max:9", ROD | FLAT},
     {"max:4,y", EITHER},
+    {"erode:2,ball", EITHER},
+    {"dilate:1", ANY},
+    {"open:1", ANY},
+    {"close:2,ball", ROD | FLAT},
+    {"tophat:2", ROD | FLAT},
+    {"tophat:1,ball", ANY},
+    {"blackhat:1", ANY},
+    {"morphgrad:1", ANY},
+    {"morphgrad:2,ball", EITHER},
     {"order:1,2", ANY},
     {"order:2,7,ball", EITHER},
     {"percentile:1,30", ANY},
@@ -269,6 +278,9 @@ START_TEST(several_steps)
 {
     check_options("-f gauss:0.5 --steps 3", ANY);
     check_options("-f unsharp:0.5,0.7 --steps 3", ANY);
+    check_options("-f close:1 --steps 2", ANY);
+    check_options("-f morphgrad:1 --steps 3", ANY);
+    check_options("-f tophat:1 --steps 2", ANY);
     check_options("-f log:0.5 --steps 2", ANY);
     check_options("-f gradmag:0.4 --steps 2", ANY);
     check_options("-f gradient --steps 2", ANY);

@@ -24,6 +24,10 @@ OF_WINDOWS = [  # of samples within a radius; other expressions than the table h
     ("percentile_filter(a, 100, 3)", "-f percentile:1,100"),
     ("percentile_filter(a, 70, footprint=ball(a, 2))", "-f percentile:2,70,ball"),
     ("minimum_filter(a, 21)", "-f min:10"),
+    ("grey_dilation(a, footprint=ball(a, 2))", "-f dilate:2,ball"),
+    ("grey_closing(a, footprint=ball(a, 2))", "-f close:2,ball"),
+    ("white_tophat(a, footprint=ball(a, 1))", "-f tophat:1,ball"),
+    ("black_tophat(a, footprint=ball(a, 2))", "-f blackhat:2,ball"),
     ("median_filter(a, 7)", "-f median:3"),
 ]
 OF_RODS = [  # what the table has for three axes

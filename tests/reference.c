@@ -965,10 +965,9 @@ static struct chain window_of(const struct filter_body *body, enum work_type wor
 }
 
 /* Samples whose slope is negative have their values in the other order. */
-static void take_ranks(const struct stage *stage, const struct lattice *from, double *to)
+static void take_rank(const struct stage *stage, size_t rank, const struct lattice *from, double *to)
 {
     struct chain window = window_of(&stage->body, from->work);
-    size_t rank = stage->body.rank == FILTER_GREATEST ? window.count - 1 : stage->body.rank;
     double sign = stage->intensity.slope < 0.0 ? -1.0 : 1.0;
     double *samples = allocate(window.count, sizeof *samples);
 
@@ -978,10 +977,33 @@ static void take_ranks(const struct stage *stage, const struct lattice *from, do
         for (size_t k = 0; k < window.count; k++)
             samples[k] = sign * read_link(from, at, &window.links[k]);
         qsort(samples, window.count, sizeof *samples, by_order);
-        to[i] = is_held(from, at, &window) ? from->samples[i] : sign * samples[rank];
+        to[i] = is_held(from, at, &window)
+                    ? from->samples[i]
+                    : sign * samples[rank == FILTER_GREATEST ? window.count - 1 : rank];
     }
     free(samples);
     free(window.links);
+}
+
+static void take_ranks(const struct stage *stage, const struct lattice *from, double *to)
+{
+    const struct filter_body *body = &stage->body;
+    struct lattice between = *from;
+    double *first = allocate(count_samples(from), sizeof *first);
+    bool turned = stage->intensity.slope < 0.0;
+
+    take_rank(stage, body->ranks[0], from, first);
+    memcpy(to, first, count_samples(from) * sizeof *to);
+    if (!body->apart)
+        between.samples = first;
+    if (body->rank_count == 2)
+        take_rank(stage, body->ranks[1], &between, to);
+    for (size_t i = 0; i < count_samples(from) && stage->filter->kind == FILTER_DIFFERENCE; i++) {
+        double other = body->apart ? first[i] : from->samples[i];
+        bool rises = strcmp(stage->filter->name, "blackhat") == 0;
+        to[i] = rises != turned ? minus(from->work, to[i], other) : minus(from->work, other, to[i]);
+    }
+    free(first);
 }
 
 /* One step of a stage on one channel. */
@@ -1015,6 +1037,7 @@ static void step(const struct stage *stage, const struct grid *whole, const stru
         gradient(grid, from, to);
         break;
     case FILTER_RANK:
+    case FILTER_DIFFERENCE:
         take_ranks(stage, from, to);
         break;
     case FILTER_POINT:
@@ -1199,6 +1222,7 @@ static bool leaves_alpha(const struct reference_job *job, const struct stage *st
         return job->in.alpha && fabs(product_of_sums(stage) - 1.0) > 1.0 / 512.0;
     case FILTER_SUM:
     case FILTER_LENGTH:
+    case FILTER_DIFFERENCE:
     case FILTER_GRADIENT:
     case FILTER_POINT:
         return job->in.alpha;

@@ -435,7 +435,17 @@ static size_t windowed(const struct building *b)
 
 static bool choose_rank(const struct building *b, size_t rank)
 {
-    b->body->rank = rank;
+    b->body->ranks[0] = rank;
+    b->body->rank_count = 1;
+    return true;
+}
+
+static bool choose_ranks(const struct building *b, size_t first, size_t second, bool apart)
+{
+    b->body->ranks[0] = first;
+    b->body->ranks[1] = second;
+    b->body->rank_count = 2;
+    b->body->apart = apart;
     return true;
 }
 

@@ -17,12 +17,13 @@ enum filter_kind {
     FILTER_HEAT,    /* a stencil that the heat options make */
     FILTER_UNSHARP, /* the difference to a Gaussian, times an amount, added */
     FILTER_SUM, /* several chains of stencils along the axes; an amount times each after the first is added */
-    FILTER_LENGTH,   /* several such chains: the length of the vector that they make */
-    FILTER_GRADIENT, /* the length of the vector of central differences */
-    FILTER_RANK,     /* one of the samples of a window, by their order */
-    FILTER_POINT,    /* of a sample by itself: a row of points.def */
-    FILTER_COVER,    /* between stages: colour becomes colour times alpha; not one that --filter takes */
-    FILTER_UNCOVER   /* likewise, and back */
+    FILTER_LENGTH,     /* several such chains: the length of the vector that they make */
+    FILTER_GRADIENT,   /* the length of the vector of central differences */
+    FILTER_RANK,       /* one of the samples of a window, by their order; and another of what comes of it */
+    FILTER_DIFFERENCE, /* of such a result and the sample, or of two results */
+    FILTER_POINT,      /* of a sample by itself: a row of points.def */
+    FILTER_COVER,      /* between stages: colour becomes colour times alpha; not one that --filter takes */
+    FILTER_UNCOVER     /* likewise, and back */
 };
 
 /* The unit of a filter's offsets. */
@@ -61,12 +62,14 @@ struct filter_call;
 
 /* A filter on a grid. */
 struct filter_body {
-    struct stencil taps; /* FILTER_RANK: the window, unless it is a box */
+    struct stencil taps; /* FILTER_RANK, FILTER_DIFFERENCE: the window, unless it is a box */
     size_t chains;
-    struct stencil along[FILTER_PASSES]; /* x, y and z of each chain; FILTER_RANK: the sides of a box */
+    struct stencil along[FILTER_PASSES]; /* x, y and z of each chain; or the sides of that box */
     double amount;                       /* FILTER_UNSHARP, FILTER_SUM */
-    size_t rank;                         /* FILTER_RANK: samples that come before the one that is taken */
-    struct point point;                  /* FILTER_POINT */
+    size_t ranks[2]; /* FILTER_RANK, FILTER_DIFFERENCE: samples that come before the one that is taken */
+    size_t rank_count;
+    bool apart; /* FILTER_DIFFERENCE: the second rank is of the input, too, and not of the first result */
+    struct point point; /* FILTER_POINT */
 };
 
 struct filter {

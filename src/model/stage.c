@@ -358,6 +358,7 @@ double stage_weight(const struct stage *stage)
         return weight_of_sum(stage);
     case FILTER_GRADIENT:
     case FILTER_LENGTH:
+    case FILTER_DIFFERENCE:
         return 0.0;
     default:
         return 1.0;
@@ -419,7 +420,8 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
         return intensity_after_point(stage, steps);
     if (after.intercept != 0.0)
         after.intercept = repeat(after.intercept, stage_weight(stage), 0.0, steps);
-    if (stage->filter->kind == FILTER_GRADIENT || stage->filter->kind == FILTER_LENGTH)
+    if (stage->filter->kind == FILTER_GRADIENT || stage->filter->kind == FILTER_LENGTH ||
+        stage->filter->kind == FILTER_DIFFERENCE)
         after.slope = fabs(after.slope);
     return after;
 }

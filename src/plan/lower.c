@@ -281,15 +281,15 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
 }
 
 /* The sample of a rank among those that a window reads. */
-static bool lower_rank(const struct stage *stage, const struct stencil *window, unsigned axes,
-                       const struct encoding *encoding, enum work_type work, struct step *step,
-                       struct fault *fault)
+static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window, unsigned axes,
+                         const struct encoding *encoding, enum work_type work, struct step *step,
+                         struct fault *fault)
 {
     struct op *op = begin_op(step, OP_RANK, stage, encoding, work, fault);
 
     if (op == NULL || !lower_weights(window, axes, op, fault))
         return false;
-    op->rank = stage->body.rank == FILTER_GREATEST ? op->tap_count - 1 : stage->body.rank;
+    op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
     op->descends = stage->intensity.slope < 0.0;
     return true;
 }
@@ -313,8 +313,8 @@ static bool multiply_sides(const struct stencil side[3], struct stencil *box, st
 
 /* The extreme of a box is that of its sides, one after another, unless the edge rule holds samples by the
    whole box. */
-static bool lower_ranks(const struct stage *stage, unsigned axes, const struct encoding *encoding,
-                        enum work_type work, struct step *step, struct fault *fault)
+static bool lower_rank(const struct stage *stage, size_t rank, unsigned axes, const struct encoding *encoding,
+                       enum work_type work, struct step *step, struct fault *fault)
 {
     const struct stencil *side = stage->body.along;
     const bool moves = side[0].count > 1 || side[1].count > 1 || side[2].count > 1;
@@ -322,18 +322,47 @@ static bool lower_ranks(const struct stage *stage, unsigned axes, const struct e
     bool lowered = true;
 
     if (side[0].count == 0)
-        return lower_rank(stage, &stage->body.taps, axes, encoding, work, step, fault);
+        return lower_window(stage, rank, &stage->body.taps, axes, encoding, work, step, fault);
     if (edge_has(stage->edge.rule, EDGE_KEEPS_SAMPLE)) {
-        lowered =
-            multiply_sides(side, &box, fault) && lower_rank(stage, &box, axes, encoding, work, step, fault);
+        lowered = multiply_sides(side, &box, fault) &&
+                  lower_window(stage, rank, &box, axes, encoding, work, step, fault);
         stencil_free(&box);
         return lowered;
     }
     for (unsigned axis = 0; axis < axes && lowered; axis++) {
         if (side[axis].count > 1 || (axis == 0 && !moves))
-            lowered = lower_rank(stage, &side[axis], axes, encoding, work, step, fault);
+            lowered = lower_window(stage, rank, &side[axis], axes, encoding, work, step, fault);
     }
     return lowered;
+}
+
+/* One rank after the other, or each of the step's input; and what combines the last with what there was
+   before. Where a negative slope turns values around, it turns their difference around as well. */
+static bool lower_ranks(const struct stage *stage, unsigned axes, const struct encoding *encoding,
+                        enum work_type work, struct step *step, struct fault *fault)
+{
+    const struct filter_body *body = &stage->body;
+    bool rises = !body->apart && body->ranks[0] == FILTER_GREATEST;
+    struct op *op;
+
+    for (size_t i = 0; i < body->rank_count; i++) {
+        size_t first = step->count;
+        if (!lower_rank(stage, body->ranks[i], axes, encoding, work, step, fault))
+            return false;
+        if (i > 0 && body->apart) {
+            step->ops[first].begins = true;
+            step->last_reader = first;
+        }
+    }
+    if (stage->filter->kind != FILTER_DIFFERENCE)
+        return true;
+    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
+    if (op == NULL)
+        return false;
+    op->combine = rises == (stage->intensity.slope < 0.0) ? COMBINE_FALL : COMBINE_RISE;
+    if (!body->apart)
+        step->last_reader = step->count - 1;
+    return true;
 }
 
 /* The operations of a step, by the kind of filter. */
@@ -347,7 +376,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
-    if (kind == FILTER_RANK)
+    if (kind == FILTER_RANK || kind == FILTER_DIFFERENCE)
         return lower_ranks(stage, grid->axes, encoding, work, step, fault);
     for (size_t chain = 0; chain < stage->body.chains; chain++) {
         if (!lower_chain(stage, chain, grid, encoding, work, step, fault))
