@@ -51,6 +51,12 @@ struct encoding {
     enum transfer transfer;
     double gamma; /* TRANSFER_GAMMA: linear = stored^gamma */
 
+    /* Samples of colour may be missing: NaN in a field. In files these are NaN, too, and with `marked` also
+       those that equal `mark`, as which all are written. */
+    bool missing, marked;
+    double mark;
+    bool weighs; /* of a field: behind its channels it has one for the weight of each (OP_WEIGH) */
+
     /* These are done to colour in turn, after it is decoded and before it is encoded. */
     unsigned point_count;
     struct point points[ENCODING_POINTS];
@@ -73,11 +79,15 @@ struct sample_limits encoding_stretched_limits(const struct encoding *encoding);
 
 /* Channels that a field must have for such samples; an upload sets further ones to 0. Premultiplied pictures
    have colour twice: times alpha, then alpha, then colour as it is, which remains where the filtered alpha is
-   0. */
+   0. And the same with the channels of weights. */
 unsigned encoding_work_channels(const struct encoding *encoding);
+unsigned encoding_field_channels(const struct encoding *encoding);
 
 /* Channels of the file that are not alpha. */
 unsigned encoding_colours(const struct encoding *encoding);
+
+/* Whether a file's sample says that it is missing. Alpha is never missing. */
+bool encoding_is_marked(const struct encoding *encoding, unsigned channel, double value);
 
 /* The factor of alpha on its way into a file, whose type may have another greatest value. */
 double encoding_alpha_factor(const struct encoding *encoding);
@@ -95,7 +105,10 @@ enum op_kind {
     OP_RANK,     /* one of the samples that the taps read, by their order: voxfilt(7), ARITHMETIC */
     OP_POINT,    /* a function of a single sample: points.def */
     OP_COVER,    /* colour → colour times alpha, and colour once more, as premultiplied pictures have it */
-    OP_UNCOVER   /* and back, for the first channels only */
+    OP_UNCOVER,  /* and back, for the first channels only */
+    OP_WEIGH,    /* u → u and its weight 1; 0 and 0 where it is missing */
+    OP_AVERAGE /* and back, when both have gone through the same chains: u ← u · (whole/weight); kept is the
+                  stage's input, and samples that are missing there stay so */
 };
 
 /* A tap along the axes of a shape. */
@@ -111,6 +124,8 @@ struct reach {
 };
 
 #define OP_HEAT_TAPS 7 /* the most that OP_HEAT has */
+
+enum { OP_HELD_X = 1, OP_HELD_ROW = 2, OP_HELD_PLANE = 4 };
 
 /* One level of a step: planes in, planes out. Every number is exact in the work type, no weight is zero. */
 struct op {
@@ -153,10 +168,21 @@ struct op {
     size_t rank;   /* OP_RANK: samples that come before the one that is taken; fewer than taps */
     bool descends; /* OP_RANK: the greatest comes first, NaN still last */
 
+    /* NaN is a sample that is missing, and stays so; in place of a neighbour that is, a chain reads the
+       sample itself. For ops that read neighbours, and OP_POINT. */
+    bool missing;
+
     struct point point; /* OP_POINT, done once */
 
     unsigned colours; /* OP_COVER, OP_UNCOVER: channels before alpha */
     double max;       /* of alpha */
+
+    /* OP_WEIGH, OP_AVERAGE: so many channels, each with its weight so many channels further on. And the
+       weight of a sample where nothing is missing, by the axes along which EDGE_HOLD has kept it: the sum of
+       OP_HELD_X, OP_HELD_ROW and OP_HELD_PLANE. It does so where taps of this reach leave the grid. */
+    unsigned weighed;
+    double whole[8];
+    struct reach held[3]; /* along x, rows and planes */
 };
 
 /* Whole planes in the device's memory: planes p of the grid with first ≤ p < first + count. */
@@ -421,9 +447,9 @@ struct backend {
     double (*multiply_adds)(struct device *device, enum work_type work);
 
     /* Σ (a − b)² of the first `channels` channels of each plane: sums[plane · channels + channel], from the
-       first of the planes on. */
+       first of the planes on. Where samples may be `missing`, those that are so in b do not count. */
     bool (*change)(struct device *device, const struct field *a, const struct field *b, unsigned channels,
-                   struct range planes, double *sums, struct fault *fault);
+                   bool missing, struct range planes, double *sums, struct fault *fault);
 
     /* Tallies of the channels of each packed plane of a file: tallies[plane · channels + channel], each with
        its own anchor. Neither change nor tally depends on how planes are divided among calls. */

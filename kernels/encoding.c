@@ -9,9 +9,19 @@ unsigned encoding_work_channels(const struct encoding *encoding)
                                                     : encoding->channels;
 }
 
+unsigned encoding_field_channels(const struct encoding *encoding)
+{
+    return encoding_work_channels(encoding) * (encoding->weighs ? 2 : 1);
+}
+
 unsigned encoding_colours(const struct encoding *encoding)
 {
     return encoding->channels - (encoding->alpha ? 1 : 0);
+}
+
+bool encoding_is_marked(const struct encoding *encoding, unsigned channel, double value)
+{
+    return encoding->marked && channel < encoding_colours(encoding) && value == encoding->mark;
 }
 
 double encoding_alpha_factor(const struct encoding *encoding)

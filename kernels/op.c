@@ -32,6 +32,10 @@ const char *op_name(const struct op *op)
         return "cover";
     case OP_UNCOVER:
         return "uncover";
+    case OP_WEIGH:
+        return "weigh";
+    case OP_AVERAGE:
+        return "average";
     case OP_POINT:
         return points[op->point.kind];
     }
@@ -88,10 +92,11 @@ size_t op_group_most(const struct op *op)
 
 bool op_mixes_channels(const struct op *op)
 {
-    return op->joint > 0 || op->kind == OP_COVER || op->kind == OP_UNCOVER;
+    return op->joint > 0 || op->kind == OP_COVER || op->kind == OP_UNCOVER || op->kind == OP_WEIGH ||
+           op->kind == OP_AVERAGE;
 }
 
 bool op_reads_kept(const struct op *op)
 {
-    return op->kind == OP_UNSHARP || op->kind == OP_COMBINE;
+    return op->kind == OP_UNSHARP || op->kind == OP_COMBINE || op->kind == OP_AVERAGE;
 }

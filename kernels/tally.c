@@ -18,7 +18,7 @@ double tally_anchor(const struct encoding *encoding, unsigned channel, const voi
 
     for (size_t i = 0; i < pixels; i++, sample += encoding->channels * size) {
         double value = sample_number(encoding->type, encoding->swapped, sample);
-        if (isfinite(value))
+        if (isfinite(value) && !encoding_is_marked(encoding, channel, value))
             return value;
     }
     return 0.0;

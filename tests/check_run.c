@@ -190,6 +190,21 @@ static const struct raw_run {
      WORK_F64, false, false, 0},
     {"-d 61,1 -t u16 -f heat -s 5", SAMPLE_U16, SAMPLE_U16, WORK_F32, false, false, 0},
     {"-n 7 -t u8 -f heat --until 2 --out-range auto", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 9,7,15 -t u8 --missing 3 -f gauss:1", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 9,7,15 -t i8 --missing -7 -f heat -s 4 -f box:1 -e hold --out-type f64", SAMPLE_I8, SAMPLE_F64,
+     WORK_F32, false, false, 0},
+    {"-d 9,7,15 -t f64 --missing nan -f unsharp:1,1 -s 2 -f laplace -e wrap -f gauss:0.7 -e constant:2",
+     SAMPLE_F64, SAMPLE_F64, WORK_F64, false, false, 0},
+    {"-d 19,17 -t f16 --missing 1 -f gradient -f scale:2,1 -f gauss:1 --out-type i16", SAMPLE_F16, SAMPLE_I16,
+     WORK_F32, false, false, 0},
+    {"-d 130 -t f32 --missing nan -f gauss:2 -f scale:2,1 --out-range auto", SAMPLE_F32, SAMPLE_F32, WORK_F32,
+     false, false, 0},
+    {"-d 9,7,5 --channels 3 -t f32 --missing nan -f heat --flux pm2 --scale 1 --flux-channels joint -s 3",
+     SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-n 7 -t f32 --missing nan -f heat --until 0.05 --check-every 2", SAMPLE_F32, SAMPLE_F32, WORK_F32,
+     false, false, 0},
+    {"-n 7 -t u8 --missing 9 -f matrix:0,1,0;1,2,1;0,1,0 --until 0.05 -s 30 --check-every 3", SAMPLE_U8,
+     SAMPLE_U8, WORK_F32, false, false, 0},
 };
 
 static bool must_swap(enum sample_type type, bool big)
@@ -205,6 +220,16 @@ static void take_range(struct reference_job *job, const struct command *command)
     job->out.low = request->low;
     job->out.high = request->high;
     job->measures = request->auto_range;
+}
+
+/* Samples of raw files and of pictures are values. */
+static void take_missing(struct reference_job *job, const struct command *command)
+{
+    const struct job_request *request = &command->options.job;
+
+    job->in.missing = request->has_missing;
+    job->in.marked = job->out.marked = request->has_missing && !isnan(request->missing);
+    job->in.mark = job->out.mark = request->missing;
 }
 
 static void check_raw_run(const struct raw_run *run, enum fill fill)
@@ -227,6 +252,7 @@ static void check_raw_run(const struct raw_run *run, enum fill fill)
     job.out.type = run->out;
     job.out.swapped = must_swap(run->out, run->out_big);
     take_range(&job, &command);
+    take_missing(&job, &command);
     samples = grid_samples(&job.grid);
     in_size = run->skip + samples * sample_size(run->in);
     out_size = samples * sample_size(run->out);
@@ -543,6 +569,9 @@ static const struct picture_run {
     {"-f unsharp:1,2 --linear -e constant:77.5", false, true, 0.0},
     {"-f laplace -e hold -f heat --until 1", false, false, 0.0},
     {"-f heat --flux pm1 --scale 30 --work f64", false, false, 0.0},
+    {"-f gauss:1.2 --missing 0", true, false, 0.0},
+    {"-f unsharp:1,2 -f sobel:x --missing 255 --linear", true, true, 0.0},
+    {"-f gradient -f box:1 -s 2 --missing 17 -e constant:3", true, false, 0.0},
     {"-f identity", false, false, 0.0},
     {"-f identity -f matrix:0", false, false, 0.0},
     {"-f identity -f identity -s 3 --out-range 20,200", false, false, 0.0},
@@ -665,6 +694,7 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     outcome_done(&outcome);
     job.work = outcome.command.options.job.has_work ? WORK_F64 : WORK_F32;
     take_range(&job, &outcome.command);
+    take_missing(&job, &outcome.command);
     wanted_outcome = run_reference(job, &outcome.command, in, wanted);
     out = read_picture(&encoding);
     ck_assert_msg(memcmp(out, strcmp(run->options, "-f identity") == 0 ? in : wanted,

@@ -548,6 +548,8 @@ static const char *const chains[] = {
     "-d 4,3,8 -t u32 -f scale:0.5,1 -f prewitt:z -f matrix:1,2,1/4 --out-type i64",
     "-d 6,5,9 -t f16 -f gauss:0.6 -f heat -s 5",
     "-d 3,9 -t i64 -f box:1 -s 2 -f heat --flux tanh --scale 1e12",
+    "-d 5,4,11 --missing nan -f gauss:0.7 -s 2 -f unsharp:0.5,1 -f heat -s 5",
+    "-d 5,4,9 -t u8 --missing 200 -f laplace -f box:1 -f heat --until 0.2 -s 9 --check-every 1",
 };
 
 #define EDGES  ((int)LENGTH(edges))
@@ -585,7 +587,8 @@ static void make_example(struct example *example, const char *chain, const char 
     header = header_of(&command.options);
     example->planes = grid_planes(&header.grid);
     example->in = fixture_memory(grid_samples(&header.grid), 8);
-    fill_samples(FILL_RANDOM, header.type, example->in, grid_samples(&header.grid), 5);
+    fill_samples(strstr(example->options, "--missing") == NULL ? FILL_RANDOM : FILL_SPECIAL, header.type,
+                 example->in, grid_samples(&header.grid), 5);
     run_tape(&example->whole, example->options, &unlimited, example->in, &none);
     ck_assert_msg(example->whole.done, "%s: %s", example->options, example->whole.fault.text);
     command_free(&command);

@@ -69,6 +69,9 @@ static void check_conversion(struct conversion conversion, const struct way *way
 
     ck_assert_uint_eq(encoding_work_channels(in), channels);
     fill_samples(conversion.fill, in->type, native, samples, conversion.seed);
+    if (in->marked)
+        conversion.in.mark = sample_number(in->type, false, native + samples / 2 * sample_size(in->type));
+    conversion.out.mark = 7.0;
     file = encoded_copy(in, native, samples);
     reference_decode(in, conversion.work, file, pixels, field);
     seam_open(&seam);
@@ -111,6 +114,7 @@ START_TEST(every_type_into_every_other)
         unsigned rest = i / SAMPLE_TYPES;
         conversion.in.swapped = rest & 1;
         conversion.in.channels = rest / 16 + 1;
+        conversion.in.marked = i % 7 == 3;
         conversion.out = conversion.in;
         conversion.out.type = (enum sample_type)(i % SAMPLE_TYPES);
         conversion.out.swapped = rest & 2;
@@ -125,14 +129,14 @@ START_TEST(every_kind_of_picture)
 {
     static const double gammas[] = {2.2, 1.0, 1.0 / 1.8};
     static const struct point points[] = {
-        {POINT_SCALE, {0.75, 20.0}, 1},
-        {POINT_ABS, {0.0}, 1},
-        {POINT_CLAMP, {-3.5, 90.25}, 1},
-        {POINT_POWER, {0.4, (double)NAN}, 1},
-        {POINT_POWER, {-3.0, -1.0}, 1},
-        {POINT_THRESHOLD, {12.5, 3.0, -200.5}, 1},
-        {POINT_LN, {0.0}, 1},
-        {POINT_EXP, {0.0}, 2},
+        {.kind = POINT_SCALE, .numbers = {0.75, 20.0}, .times = 1},
+        {.kind = POINT_ABS, .numbers = {0.0}, .times = 1},
+        {.kind = POINT_CLAMP, .numbers = {-3.5, 90.25}, .times = 1},
+        {.kind = POINT_POWER, .numbers = {0.4, (double)NAN}, .times = 1},
+        {.kind = POINT_POWER, .numbers = {-3.0, -1.0}, .times = 1},
+        {.kind = POINT_THRESHOLD, .numbers = {12.5, 3.0, -200.5}, .times = 1},
+        {.kind = POINT_LN, .numbers = {0.0}, .times = 1},
+        {.kind = POINT_EXP, .numbers = {0.0}, .times = 2},
     };
     struct conversion conversion = {0};
 
@@ -149,7 +153,8 @@ START_TEST(every_kind_of_picture)
         conversion.in.gamma = gammas[i % 3];
         conversion.in.point_count = i % 5 == 1 ? 2 : 0;
         conversion.in.points[0] = points[i / 5 % LENGTH(points)];
-        conversion.in.points[1] = (struct point){POINT_SCALE, {-1.25, 3.0}, 2};
+        conversion.in.points[1] = (struct point){.kind = POINT_SCALE, .numbers = {-1.25, 3.0}, .times = 2};
+        conversion.in.marked = i % 7 == 3;
         conversion.out = conversion.in;
         try_conversion(conversion);
     }
@@ -168,6 +173,7 @@ START_TEST(every_alpha_into_every_other)
         conversion.in.channels = rest & 2 ? 2 : 4;
         conversion.work = rest & 4 ? WORK_F32 : WORK_F64;
         conversion.fill = rest & 8 ? FILL_SPECIAL : FILL_RANDOM;
+        conversion.in.marked = i % 7 == 3;
         conversion.out = conversion.in;
         conversion.out.type = (enum sample_type)(i % SAMPLE_TYPES);
         conversion.out.associated = rest / 16 > 0;
@@ -208,6 +214,8 @@ START_TEST(what_filters_leave_is_settled)
         out.opaque = sample_max(out.type);
         out.premultiply = i & 4;
         out.associated = i & 16;
+        out.marked = i % 3 == 0;
+        out.mark = 9.0;
         out.transfer = (enum transfer)(i / 32);
         out.gamma = 2.2;
         for (size_t k = 0; k < way_count; k++) {

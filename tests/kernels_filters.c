@@ -147,20 +147,25 @@ static void check_extents(struct trial trial, unsigned axes)
 }
 
 /* A stage with options under every edge rule and work type. */
-static void check_options(const char *stage_options, unsigned grids)
+static void check_trials(const char *stage_options, unsigned grids, bool missing)
 {
     char options[400];
 
     for (size_t edge = 0; edge < EDGE_RULES; edge++) {
         snprintf(options, sizeof options, "%s -e %s", stage_options, edge_option(edge));
         for (unsigned axes = 1; axes <= 3; axes++) {
-            struct trial trial = {.options = options};
+            struct trial trial = {.options = options, .missing = missing};
             for (int work = WORK_F32; work <= WORK_F64 && (grids & 1U << axes); work++) {
                 trial.work = (enum work_type)work;
                 check_extents(trial, axes);
             }
         }
     }
+}
+
+static void check_options(const char *stage_options, unsigned grids)
+{
+    check_trials(stage_options, grids, false);
 }
 
 static void check_spec(const char *spec, unsigned grids)
@@ -359,7 +364,8 @@ END_TEST
 
 /* A stage under every edge rule, on grids whose pixels have channels, with the last one as alpha or not: one
    of so many trials in all ways. */
-static void check_channels(const char *stage_options, const unsigned *channels, size_t count, unsigned whole)
+static void check_channels(const char *stage_options, bool missing, const unsigned *channels, size_t count,
+                           unsigned whole)
 {
     char options[400];
 
@@ -368,6 +374,7 @@ static void check_channels(const char *stage_options, const unsigned *channels, 
                               .grid = i % 2 == 0 ? grid_make(3, 9, 7, 8) : grid_make(2, 37, 17, 1),
                               .work = i / 2 % 3 == 0 ? WORK_F64 : WORK_F32,
                               .fill = i % 5 == 0 ? FILL_SPECIAL : FILL_RANDOM,
+                              .missing = missing,
                               .alpha = i / 3 % 2 == 0};
         snprintf(options, sizeof options, "%s -e %s", stage_options, edge_option(i / 2 % EDGE_RULES));
         trial.grid.channels = channels[i / 2 / EDGE_RULES];
@@ -387,7 +394,7 @@ START_TEST(joint_conductivity)
     char options[300];
 
     snprintf(options, sizeof options, "-f heat --flux-channels joint %s", joint_stages[_i]);
-    check_channels(options, channels, LENGTH(channels), 1);
+    check_channels(options, false, channels, LENGTH(channels), 1);
 }
 END_TEST
 
@@ -400,7 +407,61 @@ START_TEST(alpha_left_alone)
 {
     static const unsigned channels[] = {2, 4};
 
-    check_channels(stages_without_alpha[_i], channels, LENGTH(channels), 3);
+    check_channels(stages_without_alpha[_i], false, channels, LENGTH(channels), 3);
+}
+END_TEST
+
+/* Averages of what is there, and chains that read the sample itself instead of what is not. */
+static const struct {
+    const char *options;
+    unsigned grids;
+} stages_of_missing[] = {
+    {"-f gauss:1 --steps 2", ANY},
+    {"-f gauss:0.4", ANY},
+    {"-f box:2", ANY},
+    {"-f unsharp:0.6,1.5 --steps 2", ANY},
+    {"-f matrix:1,2,1;2,4,2;1,2,1/16 --steps 3", EITHER},
+    {"-f matrix:1,2,0,7,0.1 --steps 2", EITHER},
+    {"-f twentyseven:0.3,0.06,0.02,0.01", SOLID},
+    {"-f laplace --steps 3", ANY},
+    {"-f sharpen", EITHER},
+    {"-f sobel:x", ANY},
+    {"-f gradient --steps 2", ANY},
+    {"-f gauss:0.6,order=1,0,0 --steps 2", SOLID},
+    {"-f log:0.6", ANY},
+    {"-f dog:0.5,0.9 --steps 2", ANY},
+    {"-f gradmag:0.6", ANY},
+    {"-f taps:lopsided.taps", EITHER},
+    {"-f taps:none.taps", ANY},
+    {"-f scale:-1.5,0.25", ANY},
+    {"-f heat --steps 5", ANY},
+    {"-f heat --steps 2 --dt 0", ANY},
+    {"-f heat --steps 2 --inner 3 --reaction 0.2", ANY},
+    {"-f heat --steps 2 --flux tanh --scale 0.7 --inner 2", ANY},
+    {"-f heat --steps 3 --flux pm1 --scale 0.3", ANY},
+    {"-f heat --steps 2 --flux pm2 --scale 3 --inner 2 --reaction 0.05", ANY},
+};
+
+START_TEST(missing_samples)
+{
+    check_trials(stages_of_missing[_i].options, stages_of_missing[_i].grids, true);
+}
+END_TEST
+
+START_TEST(missing_samples_of_channels)
+{
+    static const unsigned channels[] = {2, 3};
+
+    check_channels("-f gauss:1 --steps 2", true, channels, LENGTH(channels), 3);
+    check_channels("-f unsharp:1,0.5", true, channels, LENGTH(channels), 3);
+    check_channels("-f matrix:1,2,1;2,4,2;1,2,1 --steps 2", true, channels, LENGTH(channels), 3);
+    check_channels("-f laplace --steps 2", true, channels, LENGTH(channels), 3);
+    check_channels("-f heat --steps 3", true, channels, LENGTH(channels), 3);
+    for (size_t i = 0; i < LENGTH(joint_stages); i++) {
+        char options[300];
+        snprintf(options, sizeof options, "-f heat --flux-channels joint %s", joint_stages[i]);
+        check_channels(options, true, channels, LENGTH(channels), 3);
+    }
 }
 END_TEST
 
@@ -419,6 +480,8 @@ TCase *filters_case(void)
     tcase_add_test(tests, long_rows);
     tcase_add_test(tests, every_way);
     tcase_add_loop_test(tests, joint_conductivity, 0, (int)LENGTH(joint_stages));
+    tcase_add_loop_test(tests, missing_samples, 0, (int)LENGTH(stages_of_missing));
+    tcase_add_test(tests, missing_samples_of_channels);
     tcase_add_loop_test(tests, alpha_left_alone, 0, (int)LENGTH(stages_without_alpha));
     return tests;
 }

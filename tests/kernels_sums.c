@@ -32,21 +32,22 @@ static struct grid grid_of_plane(const struct grid *grid)
 }
 
 static void ck_changes(const struct way *way, const struct shape *shape, const struct grid *grid,
-                       double *const *fields, const double *sums)
+                       bool missing, double *const *fields, const double *sums)
 {
     const struct grid plane = grid_of_plane(grid);
     size_t pixels = plane_pixels(shape);
 
     for (size_t i = 0; i < shape->planes * shape->channels; i++) {
         size_t at = i % shape->channels * shape->planes * pixels + i / shape->channels * pixels;
-        double wanted = reference_change(&plane, fields[0] + at, fields[1] + at);
+        double wanted = reference_change(&plane, missing, fields[0] + at, fields[1] + at);
         ck_assert_msg(memcmp(&sums[i], &wanted, sizeof wanted) == 0, "%s: %.17g, not %.17g", way->name,
                       sums[i], wanted);
     }
 }
 
-/* The sums of changes between two random fields. */
-static void check_change(const struct way *way, const struct grid *grid, enum work_type work, enum cut cut)
+/* The sums of changes between two random fields, of the second of which some samples are missing or not. */
+static void check_change(const struct way *way, const struct grid *grid, enum work_type work, bool missing,
+                         enum cut cut)
 {
     const unsigned channels = 2;
     const struct encoding plain = plain_encoding(work, channels);
@@ -61,15 +62,17 @@ static void check_change(const struct way *way, const struct grid *grid, enum wo
         unsigned char *samples = fixture_memory(pixels * channels, work_size(work));
         fields[i] = fixture_memory(pixels * channels, sizeof(double));
         fill_samples(FILL_RANDOM, plain.type, samples, pixels * channels, 10 * cut + i);
+        for (size_t k = i; missing && i == 1 && k < pixels * channels; k += 3)
+            memset(samples + k * work_size(work), 0xff, work_size(work));
         reference_decode(&plain, work, samples, pixels, fields[i]);
         seam_upload(&seam, seam.fields[i], &plain, samples);
         free(samples);
     }
     while (cut_next(cut, seam.shape.planes, &planes))
-        ck_assert_msg(way->backend->change(way->device, seam.fields[0], seam.fields[1], channels, planes,
-                                           sums + planes.first * channels, &fault),
+        ck_assert_msg(way->backend->change(way->device, seam.fields[0], seam.fields[1], channels, missing,
+                                           planes, sums + planes.first * channels, &fault),
                       "%s", fault.text);
-    ck_changes(way, &seam.shape, grid, fields, sums);
+    ck_changes(way, &seam.shape, grid, missing, fields, sums);
     seam_close(&seam);
     free(sums);
     free(fields[0]);
@@ -84,8 +87,8 @@ START_TEST(change_is_summed_in_order)
         if (ways[i].rung != NULL)
             continue;
         ways_vary((uint64_t)_i);
-        check_change(&ways[i], &grid, WORK_F32, (enum cut)((i + (size_t)_i) % CUTS));
-        check_change(&ways[i], &grid, WORK_F64, (enum cut)((i + (size_t)_i / 2) % CUTS));
+        check_change(&ways[i], &grid, WORK_F32, _i % 2 == 0, (enum cut)((i + (size_t)_i) % CUTS));
+        check_change(&ways[i], &grid, WORK_F64, _i % 2 == 1, (enum cut)((i + (size_t)_i / 2) % CUTS));
     }
 }
 END_TEST
@@ -145,7 +148,8 @@ START_TEST(statistics_are_summed_in_order)
     const struct grid grid = sum_grid((unsigned)_i);
 
     for (unsigned i = (unsigned)_i % 3; i < SAMPLE_TYPES * 4; i += 3) {
-        struct encoding encoding = {.type = (enum sample_type)(i % SAMPLE_TYPES), .swapped = i / 8 & 1};
+        struct encoding encoding = {
+            .type = (enum sample_type)(i % SAMPLE_TYPES), .swapped = i / 8 & 1, .marked = i / 2 % 2};
         encoding.channels = 1 + i / SAMPLE_TYPES;
         ways_vary(i);
         for (size_t k = 0; k < way_count; k++) {
@@ -228,7 +232,7 @@ static void check_sums(const struct way *way, const struct rung_wish *wish, cons
         return;
     }
     way->backend->add_by(way->device, &form);
-    check_change(way, grid, WORK_F32, CUT_UNEVEN);
+    check_change(way, grid, WORK_F32, false, CUT_UNEVEN);
     check_tally(way, &encoding, grid, CUT_NONE);
 }
 

@@ -17,6 +17,7 @@ static const char *const chains[] = {
     "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
     "-f gauss:1,0.5 --axes xy -f heat --axes z -s 2",
     "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
+    "--missing 7 -f gauss:0.7 -f heat -s 2 -f laplace --stats",
 };
 
 static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMPLE_F64};

@@ -331,6 +331,8 @@ static double point_of(enum work_type work, const struct point *point, double v)
     double a = rounded(work, point->numbers[0]), b = rounded(work, point->numbers[1]);
     double c = rounded(work, point->numbers[2]);
 
+    if (point->missing && isnan(v))
+        return v;
     switch (point->kind) {
     case POINT_SCALE:
         return fused(work, a, v, b);
@@ -367,8 +369,10 @@ static void decode_pixel(const struct encoding *encoding, enum work_type work, c
 {
     unsigned colours = colours_of(encoding);
 
-    for (unsigned c = 0; c < colours; c++)
-        pixel[c] = pointed(encoding, work, linear_light(encoding, work, stored[c]));
+    for (unsigned c = 0; c < colours; c++) {
+        bool missing = encoding->marked && stored[c] == rounded(work, encoding->mark);
+        pixel[c] = pointed(encoding, work, missing ? (double)NAN : linear_light(encoding, work, stored[c]));
+    }
     if (encoding->alpha)
         pixel[colours] = stored[colours];
     if (!premultiplies(encoding))
@@ -393,6 +397,8 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
         stored[c] = stored_light(encoding, work, pointed(encoding, work, linear));
         if (encoding->alpha && encoding->associated)
             stored[c] = times(work, stored[c], cover(encoding, work, pixel[colours]));
+        if (encoding->marked && isnan(stored[c]))
+            stored[c] = rounded(work, encoding->mark);
     }
     if (encoding->alpha)
         stored[colours] =
@@ -520,6 +526,7 @@ void reference_outside(const struct encoding *encoding, enum work_type work, dou
 
 struct lattice {
     enum work_type work;
+    bool missing; /* samples that are NaN are missing */
     enum edge_rule rule;
     double outside; /* of a constant edge */
     long extent[3]; /* x, y, z */
@@ -637,11 +644,19 @@ static bool is_centre(const struct link *link)
     return link->offset[0] == 0 && link->offset[1] == 0 && link->offset[2] == 0;
 }
 
-static double read_link(const struct lattice *lattice, const long at[3], const struct link *link)
+/* What a tap reads; in place of a neighbour that is missing, the sample itself. */
+static double read_link(const struct lattice *lattice, const long at[3], const struct link *link, double u)
 {
     const long place[3] = {at[0] + link->offset[0], at[1] + link->offset[1], at[2] + link->offset[2]};
+    double value = read_sample(lattice, place);
 
-    return read_sample(lattice, place);
+    return lattice->missing && isnan(value) ? u : value;
+}
+
+/* A sample that is missing stays so. */
+static bool is_missing(const struct lattice *lattice, size_t index)
+{
+    return lattice->missing && isnan(lattice->samples[index]);
 }
 
 /* Whether the hold rule keeps the sample: a tap of the chain lies outside. */
@@ -668,7 +683,7 @@ static double chain_sum(const struct lattice *lattice, const long at[3], const s
 
     for (size_t i = 0; i < chain->count; i++) {
         const struct link *link = &chain->links[i];
-        double value = is_centre(link) ? u : read_link(lattice, at, link);
+        double value = is_centre(link) ? u : read_link(lattice, at, link, u);
         sum = extend(lattice->work, i, link->weight, value, sum);
     }
     return sum;
@@ -679,7 +694,9 @@ static void correlate(const struct lattice *from, const struct chain *chain, dou
     for (size_t i = 0; i < count_samples(from); i++) {
         long at[3];
         locate(from, i, at);
-        to[i] = is_held(from, at, chain) ? from->samples[i] : chain_sum(from, at, chain, from->samples[i]);
+        to[i] = is_held(from, at, chain) || is_missing(from, i)
+                    ? from->samples[i]
+                    : chain_sum(from, at, chain, from->samples[i]);
     }
 }
 
@@ -702,7 +719,7 @@ static double face_sum(const struct lattice *lattice, const long at[3], const st
 
     for (size_t i = 0; i < relaxation->chain.count; i++) {
         const struct link *link = &relaxation->chain.links[i];
-        double difference = minus(work, read_link(lattice, at, link), u);
+        double difference = minus(work, read_link(lattice, at, link, u), u);
         double q = times(work, difference, relaxation->inverse_scale);
         double g = relaxation->flux == FLUX_PM1 ? decayed(work, times(work, q, q))
                                                 : over(work, 1.0, fused(work, q, q, 1.0));
@@ -748,7 +765,9 @@ static void relax_jointly(const struct lattice *channels, unsigned count, const 
         double s = 0.0, g;
         for (unsigned c = 0; c < count; c++) {
             double q;
-            differences[c] = minus(work, read_link(&channels[c], at, link), u[c]);
+            differences[c] = minus(work, read_link(&channels[c], at, link, u[c]), u[c]);
+            if (channels->missing && isnan(differences[c]))
+                differences[c] = 0.0;
             q = times(work, differences[c], relaxation->inverse_scale);
             s = extend(work, c, q, q, s);
         }
@@ -802,7 +821,8 @@ static void diffuse(const struct stage *stage, const struct grid *grid, const st
         long at[3];
         locate(from, i, at);
         to[i] = from->samples[i];
-        for (uint64_t n = 0; n < stage->heat.inner && !is_held(from, at, &relaxation.chain); n++)
+        for (uint64_t n = 0;
+             n < stage->heat.inner && !is_held(from, at, &relaxation.chain) && !is_missing(from, i); n++)
             to[i] = relax(from, at, &relaxation, to[i]);
     }
     free(relaxation.chain.links);
@@ -833,12 +853,13 @@ static void diffuse_jointly(const struct stage *stage, const struct grid *whole,
 
 static double slope(const struct lattice *lattice, const long at[3], unsigned axis, double weight)
 {
-    long ahead[3] = {at[0], at[1], at[2]}, behind[3] = {at[0], at[1], at[2]};
+    const struct link ahead = {{axis == 0, axis == 1, axis == 2}, weight};
+    const struct link behind = {{-(axis == 0), -(axis == 1), -(axis == 2)}, weight};
+    double u = read_sample(lattice, at);
 
-    ahead[axis]++;
-    behind[axis]--;
     return times(lattice->work,
-                 minus(lattice->work, read_sample(lattice, ahead), read_sample(lattice, behind)), weight);
+                 minus(lattice->work, read_link(lattice, at, &ahead, u), read_link(lattice, at, &behind, u)),
+                 weight);
 }
 
 /* An axis whose weight is zero does not count. */
@@ -866,9 +887,75 @@ static void gradient(const struct grid *grid, const struct lattice *from, double
     for (size_t i = 0; i < count_samples(from); i++) {
         long at[3];
         locate(from, i, at);
-        to[i] = is_held(from, at, &reach) ? from->samples[i] : gradient_length(from, at, weight);
+        to[i] = is_held(from, at, &reach) || is_missing(from, i) ? from->samples[i]
+                                                                 : gradient_length(from, at, weight);
     }
     free(reach.links);
+}
+
+/* A pass over samples that are there in whole or in part, in place. */
+static void pass_over(const struct stencil *stencil, const struct lattice *lattice, double outside,
+                      double *samples)
+{
+    struct chain chain = chain_of(stencil, lattice->work);
+    double *before = allocate(count_samples(lattice), sizeof *before);
+    struct lattice source = *lattice;
+
+    memcpy(before, samples, count_samples(lattice) * sizeof *before);
+    source.missing = false;
+    source.outside = outside;
+    source.samples = before;
+    correlate(&source, &chain, samples);
+    free(before);
+    free(chain.links);
+}
+
+/* Samples that may be missing go through all passes with their weights, and so does what these would be if
+   none were. */
+static void average(const struct stencil *passes, size_t count, const struct lattice *from, double *to)
+{
+    size_t samples = count_samples(from);
+    double *weights = allocate(2 * samples, sizeof *weights), *whole = weights + samples;
+    bool there = !isnan(from->outside);
+
+    for (size_t i = 0; i < samples; i++) {
+        to[i] = isnan(from->samples[i]) ? 0.0 : from->samples[i];
+        weights[i] = isnan(from->samples[i]) ? 0.0 : 1.0;
+        whole[i] = 1.0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double outside = whole[0]; /* of a constant edge: it weighs what samples inside do */
+        pass_over(&passes[i], from, there ? from->outside : 0.0, to);
+        pass_over(&passes[i], from, there ? outside : 0.0, weights);
+        pass_over(&passes[i], from, outside, whole);
+    }
+    for (size_t i = 0; i < samples; i++)
+        to[i] = isnan(from->samples[i]) || weights[i] == 0.0
+                    ? (double)NAN
+                    : times(from->work, to[i], over(from->work, whole[i], weights[i]));
+    free(weights);
+}
+
+/* Whether samples that are missing are left out of an average: no weight is negative, and one is off the
+   centre. */
+static bool averages(const struct stage *stage)
+{
+    const struct filter_body *body = &stage->body;
+    const struct stencil *stencils[] = {&body->taps, &body->along[0], &body->along[1], &body->along[2]};
+    enum filter_kind kind = stage->filter->kind;
+    bool moves = false;
+
+    if (kind != FILTER_TAPS && kind != FILTER_AXES && kind != FILTER_UNSHARP)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < stencils[i]->count; k++) {
+            const struct tap *tap = &stencils[i]->taps[k];
+            moves = moves || tap->dx != 0 || tap->dy != 0 || tap->dz != 0;
+            if (tap->weight < 0.0)
+                return false;
+        }
+    }
+    return moves;
 }
 
 /* The passes of a chain. */
@@ -879,6 +966,11 @@ static void along_axes(const struct stage *stage, size_t chain_index, const stru
     double *between = allocate(count, sizeof *between);
     struct lattice source = *from;
 
+    if (from->missing && averages(stage)) {
+        average(stage->body.along, grid->axes, from, to);
+        free(between);
+        return;
+    }
     memcpy(between, from->samples, count * sizeof *between);
     source.samples = between;
     for (unsigned axis = 0; axis < grid->axes; axis++) {
@@ -1014,6 +1106,10 @@ static void step(const struct stage *stage, const struct grid *whole, const stru
 
     switch (stage->filter->kind) {
     case FILTER_TAPS:
+        if (from->missing && averages(stage)) {
+            average(&stage->body.taps, 1, from, to);
+            break;
+        }
         chain = chain_of(&stage->body.taps, from->work);
         correlate(from, &chain, to);
         free(chain.links);
@@ -1042,7 +1138,8 @@ static void step(const struct stage *stage, const struct grid *whole, const stru
         break;
     case FILTER_POINT:
         for (size_t i = 0; i < count_samples(from); i++)
-            to[i] = point_of(from->work, &stage->body.point, from->samples[i]);
+            to[i] = is_missing(from, i) ? from->samples[i]
+                                        : point_of(from->work, &stage->body.point, from->samples[i]);
         break;
     default: /* what a job puts between stages is no stage of the reference */
         abort();
@@ -1089,14 +1186,14 @@ double reference_sum(const struct grid *grid, const double *terms)
     return sum;
 }
 
-double reference_change(const struct grid *grid, const double *before, const double *after)
+double reference_change(const struct grid *grid, bool missing, const double *before, const double *after)
 {
     size_t count = grid->nx * grid->ny * grid->nz;
     double *terms = allocate(count, sizeof *terms);
     double sum;
 
     for (size_t i = 0; i < count; i++)
-        terms[i] = (before[i] - after[i]) * (before[i] - after[i]);
+        terms[i] = missing && isnan(after[i]) ? 0.0 : (before[i] - after[i]) * (before[i] - after[i]);
     sum = reference_sum(grid, terms);
     free(terms);
     return sum;
@@ -1137,6 +1234,8 @@ struct tally reference_plane_tally(const struct grid *grid, const struct encodin
 
     for (size_t i = 0; i < count; i++)
         values[i] = get_sample(WORK_F64, encoding, bytes + i * encoding->channels * size);
+    for (size_t i = 0; i < count && encoding->marked && channel < colours_of(encoding); i++)
+        values[i] = values[i] == encoding->mark ? (double)NAN : values[i];
     tally.anchor = first_finite(values, count);
     for (size_t i = 0; i < count; i++) {
         double value = values[i];
@@ -1304,6 +1403,7 @@ static void step_all(const struct reference_job *job, const struct stage *stage,
     for (unsigned c = 0; c < count; c++)
         from[c] = (struct lattice){
             .work = job->work,
+            .missing = job->in.missing,
             .rule = stage->edge.rule,
             .outside = outside[c],
             .extent = {(long)job->grid.nx, (long)job->grid.ny, (long)job->grid.nz},
@@ -1324,7 +1424,7 @@ static double rms_change(const struct reference_job *job, const struct fields *f
     double total = 0.0;
 
     for (unsigned c = 0; c < job->in.channels; c++)
-        total += reference_change(&job->grid, fields->before + c * fields->count,
+        total += reference_change(&job->grid, job->in.missing, fields->before + c * fields->count,
                                   fields->after + c * fields->count);
     return sqrt(total / (double)(fields->count * job->in.channels));
 }

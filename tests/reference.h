@@ -52,8 +52,8 @@ void reference_outside(const struct encoding *encoding, enum work_type work, dou
 /* The sum of one number a sample of a channel, in the order of voxfilt(7), ARITHMETIC. */
 double reference_sum(const struct grid *grid, const double *terms);
 
-/* The sum of squared differences of one channel. */
-double reference_change(const struct grid *grid, const double *before, const double *after);
+/* The sum of squared differences of one channel, of which some samples may be missing. */
+double reference_change(const struct grid *grid, bool missing, const double *before, const double *after);
 
 /* The statistics of one channel of a plane of a file: `samples` are the plane's, about its first finite one.
  */

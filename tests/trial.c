@@ -7,6 +7,7 @@
 #include "reference.h"
 #include "seam.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +24,10 @@ static void hash(uint64_t *number, const void *bytes, size_t size)
 
 uint64_t trial_number(const struct trial *trial)
 {
-    const size_t numbers[] = {trial->grid.nx,       trial->grid.ny,   trial->grid.nz,
-                              trial->grid.channels, trial->grid.axes, (size_t)trial->work,
-                              (size_t)trial->fill,  trial->alpha};
+    const size_t numbers[] = {trial->grid.nx,      trial->grid.ny,
+                              trial->grid.nz,      trial->grid.channels,
+                              trial->grid.axes,    (size_t)trial->work,
+                              (size_t)trial->fill, (trial->alpha ? 1U : 0U) + (trial->missing ? 2U : 0U)};
     uint64_t number = UINT64_C(0xcbf29ce484222325);
 
     hash(&number, trial->options, strlen(trial->options));
@@ -80,7 +82,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
     const struct trial *trial = attempt->trial;
     uint64_t number = attempt->number + (uint64_t)(way - ways);
     struct seam seam = {.way = way,
-                        .shape = lower_shape(&trial->grid, trial->grid.channels),
+                        .shape = lower_shape(&trial->grid, encoding_field_channels(&attempt->encoding)),
                         .work = trial->work,
                         .cut = (enum cut)(number % CUTS)};
     struct form form;
@@ -96,6 +98,22 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
     seam_close(&seam);
 }
 
+/* Some of many, or many of some: neighbours of a sample are all there, in part, or not at all. */
+static void leave_out_samples(const struct encoding *encoding, unsigned char *samples, size_t count,
+                              uint64_t number)
+{
+    const double nan = (double)NAN;
+    const float narrow = NAN;
+    size_t size = sample_size(encoding->type);
+
+    for (size_t i = 0; i < count; i++) {
+        bool many = (i / 40 + number) % 3 == 0;
+        number = number * UINT64_C(0x5851f42d4c957f2d) + 1;
+        if ((number >> 60) < (many ? 13 : 2))
+            memcpy(samples + i * size, size == sizeof nan ? (const void *)&nan : &narrow, size);
+    }
+}
+
 static void attempt_begin(struct attempt *attempt, struct trial *trial, const struct command *command)
 {
     struct reference_job job = {.work = trial->work, .stages = &attempt->stage, .stage_count = 1};
@@ -106,6 +124,8 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
     attempt->encoding.alpha = job.in.alpha = job.out.alpha = trial->alpha;
     attempt->encoding.opaque = job.in.opaque = job.out.opaque = 1.0;
     command_stage(command, &trial->grid, &attempt->stage);
+    attempt->encoding.missing = job.in.missing = trial->missing;
+    attempt->encoding.weighs = trial->missing && stage_averages(&attempt->stage);
     attempt->stage.leaves_alpha = trial->alpha && !stage_keeps_constants(&attempt->stage);
     ck_assert_msg(
         lower_stage(&attempt->stage, &trial->grid, &attempt->encoding, trial->work, &attempt->step, &fault),
@@ -116,6 +136,8 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
     attempt->wanted = fixture_memory(samples, size);
     attempt->got = fixture_memory(samples, size);
     fill_samples(trial->fill, attempt->encoding.type, attempt->in, samples, attempt->number);
+    if (trial->missing)
+        leave_out_samples(&attempt->encoding, attempt->in, samples, attempt->number);
     reference_run(&job, attempt->in, attempt->wanted);
 }
 

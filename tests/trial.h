@@ -16,6 +16,7 @@ struct trial {
     struct grid grid;
     enum work_type work;
     enum fill fill;
+    bool missing;     /* NaNs are samples that are missing, and there are many */
     bool alpha;       /* the last channel is alpha, apart from the others */
     bool large;       /* tiles of a GPU lie side by side */
     const char *rung; /* in ways of this kernel alone; NULL: of any */

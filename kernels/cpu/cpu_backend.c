@@ -225,7 +225,8 @@ static double plane_sum(const double *row_sums, size_t rows)
 }
 
 static bool change_planes(struct device *device, const struct field *a, const struct field *b,
-                          unsigned channels, struct range planes, double *sums, struct fault *fault)
+                          unsigned channels, bool missing, struct range planes, double *sums,
+                          struct fault *fault)
 {
     size_t rows = a->shape.rows, together = planes_together(channels * rows, planes.count);
     double *row_sums = mem_alloc(together, channels * rows * sizeof *row_sums, "row sums", fault);
@@ -238,7 +239,7 @@ static bool change_planes(struct device *device, const struct field *a, const st
         part.first += part.count;
         part.count = left < together ? left : together;
         threads = cpu_device_threads(device, samples_of(&a->shape, part.count));
-        device->build->kernels[a->work]->change_rows(a, b, channels, part, row_sums, &threads);
+        device->build->kernels[a->work]->change_rows(a, b, channels, missing, part, row_sums, &threads);
         for (size_t i = 0; i < part.count * channels; i++)
             *sums++ = plane_sum(row_sums + i * rows, rows);
     }

@@ -147,6 +147,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         real *values = row_of(field, plane, channel, row);
         get_values(encoding, samples + channel * sample_size(encoding->type), nx, values);
+        find_missing(encoding, channel, nx, values);
         if (channel < colours) {
             decode_row(values, nx, encoding);
             point_colour(values, nx, encoding);
@@ -162,6 +163,15 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         memcpy(row_of(field, plane, colours + 1 + channel, row), colour, nx * sizeof *colour);
         cover_row(colour, row_of(field, plane, colours, row), (real)encoding->opaque, nx, colour);
     }
+}
+
+/* Samples that are missing, as they are written. */
+static void mark_missing(const struct encoding *encoding, size_t count, real *values)
+{
+    real mark = (real)encoding->mark;
+
+    for (size_t i = 0; encoding->marked && i < count; i++)
+        values[i] = values[i] == values[i] ? values[i] : mark;
 }
 
 /* Colour of a block as it is written: divided by alpha where it was multiplied, scaled, and encoded; and
@@ -183,13 +193,14 @@ static void settle_colour(const struct field *field, const struct encoding *enco
     encode_row(settled, block.count, encoding);
     if (encoding->alpha && encoding->associated)
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
+    mark_missing(encoding, block.count, settled);
 }
 
 /* Whether colour is written as the field has it. */
 static bool is_settled(const struct encoding *encoding)
 {
     return !encoding->premultiply && !encoding->associated && encoding->transfer == TRANSFER_NONE &&
-           encoding->point_count == 0;
+           encoding->point_count == 0 && !encoding->marked;
 }
 
 /* A block of a channel as it is to be written: in the field, or settled in scratch. */

@@ -46,8 +46,8 @@ static void add_extremes(const double *values, size_t count, struct tally *tally
 }
 
 /* A row of one channel, leaf by leaf. */
-static void tally_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
-                      struct tally *tally)
+static void tally_row(const struct encoding *encoding, unsigned channel, const unsigned char *samples,
+                      size_t count, struct tally *tally)
 {
     size_t pixel = encoding->channels * sample_size(encoding->type);
     double values[ARITH_LEAF];
@@ -55,6 +55,7 @@ static void tally_row(const struct encoding *encoding, const unsigned char *samp
     for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
         size_t length = size_least(ARITH_LEAF, count - begin);
         get_values(encoding, samples + begin * pixel, length, values);
+        find_missing(encoding, channel, length, values);
         add_leaf_sums(values, length, tally);
         add_extremes(values, length, tally);
     }
@@ -78,7 +79,7 @@ static void tally_some(void *context, size_t first, size_t count, unsigned membe
     (void)member;
     for (size_t i = first; i < first + count; i++) {
         struct place place = place_of(i, channels, shape->rows);
-        tally_row(tallying->encoding,
+        tally_row(tallying->encoding, place.channel,
                   tallying->samples + (place.plane * shape->rows + place.row) * row_bytes +
                       place.channel * sample,
                   shape->nx, &tallying->tallies[i]);

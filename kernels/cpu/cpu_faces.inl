@@ -41,7 +41,7 @@ static void find_conductivities(const struct faces *faces, double weight, const 
 
     if (op->joint > 0) {
         for (size_t k = 0; k < faces->channels; k++)
-            add_square(k == 0, inverse, v + k * faces->layer, u + k * faces->layer, count, found);
+            add_square(k == 0, false, inverse, v + k * faces->layer, u + k * faces->layer, count, found);
         joint_factors(op->flux, c, count, found);
     } else if (op->flux == FLUX_PM1) {
         for (size_t i = 0; i < count; i++)

@@ -38,8 +38,8 @@ struct cpu_kernels {
 
     /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
      * range. */
-    void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, struct range planes,
-                        double *sums, const struct cpu_threads *threads);
+    void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, bool missing,
+                        struct range planes, double *sums, const struct cpu_threads *threads);
 
     /* Add each row of packed planes to its tally, whose anchor is set: rows[(plane · channels + channel) ·
        shape.rows + row]. The same for every work type. */

@@ -44,6 +44,24 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     return scratch;
 }
 
+/* The block's samples in a channel. */
+static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
+{
+    return row_of(from, site->plane, channel, site->row) + site->begin;
+}
+
+/* The same where neighbours may be missing. */
+static const real *present_values(const struct op *op, const struct field *from, const struct op_tap *tap,
+                                  const struct site *site, real *scratch)
+{
+    const real *values = tap_values(op, from, tap, site, scratch);
+
+    if (!op->missing)
+        return values;
+    present_row(values, in_channel(from, site, site->channel), site->count, scratch);
+    return scratch;
+}
+
 /* A chain: tap by tap over the block, so that each loop over samples becomes vector code. */
 static void advance_taps(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
@@ -52,15 +70,9 @@ static void advance_taps(const struct op *op, const struct field *from, const st
     if (op->tap_count == 0)
         memset(out, 0, site->count * sizeof *out);
     for (size_t k = 0; k < op->tap_count; k++) {
-        const real *values = tap_values(op, from, &op->taps[k], site, scratch);
+        const real *values = present_values(op, from, &op->taps[k], site, scratch);
         chain_weight(k == 0, (real)op->taps[k].weight, values, site->count, out);
     }
-}
-
-/* The block's samples in a channel. */
-static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
-{
-    return row_of(from, site->plane, channel, site->row) + site->begin;
 }
 
 /* Relax the block's samples against their frozen neighbours, which are found once. */
@@ -124,8 +136,8 @@ static void advance_gradient(const struct op *op, const struct field *from, cons
     for (size_t k = 0; k < op->tap_count; k++) {
         struct op_tap ahead = op->taps[k];
         struct op_tap behind = {-ahead.dx, -ahead.drow, -ahead.dplane, ahead.weight};
-        slope_row(k == 0, (real)ahead.weight, tap_values(op, from, &ahead, site, ahead_scratch),
-                  tap_values(op, from, &behind, site, behind_scratch), site->count, out);
+        slope_row(k == 0, (real)ahead.weight, present_values(op, from, &ahead, site, ahead_scratch),
+                  present_values(op, from, &behind, site, behind_scratch), site->count, out);
     }
     root_row(out, site->count);
 }
@@ -249,6 +261,40 @@ static bool reaches_outside(struct reach reach, size_t index, size_t extent)
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;
 }
 
+static void advance_weigh(const struct op *op, const struct field *from, const struct site *site, real *out)
+{
+    if (site->channel < op->weighed)
+        weigh_row(in_channel(from, site, site->channel), site->count, out);
+    else
+        weight_row(in_channel(from, site, site->channel - op->weighed), site->count, out);
+}
+
+/* Channels that were not weighed are those of the stage's input. EDGE_HOLD has kept samples near each end of
+   an axis. */
+static void advance_average(const struct op *op, const struct field *from, const struct field *kept,
+                            const struct site *site, real *out)
+{
+    const real *old = in_channel(kept, site, site->channel), *sums = in_channel(from, site, site->channel);
+    const real *weights;
+    bool holds = edge_has(op->edge, EDGE_KEEPS_SAMPLE);
+    int held = 0;
+
+    if (site->channel >= op->weighed) {
+        memcpy(out, old, site->count * sizeof *out);
+        return;
+    }
+    weights = in_channel(from, site, site->channel + op->weighed);
+    if (holds && reaches_outside(op->held[1], site->row, from->shape.rows))
+        held += OP_HELD_ROW;
+    if (holds && reaches_outside(op->held[2], site->plane, from->shape.planes))
+        held += OP_HELD_PLANE;
+    average_row(sums, weights, (real)op->whole[held], old, site->count, out);
+    for (size_t i = 0; holds && i < site->count; i++) {
+        if (reaches_outside(op->held[0], site->begin + i, from->shape.nx))
+            average_row(sums + i, weights + i, (real)op->whole[held + OP_HELD_X], old + i, 1, out + i);
+    }
+}
+
 /* EDGE_HOLD: give samples that have a tap outside the grid their old values back. */
 static void hold(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
@@ -297,7 +343,15 @@ static void advance_block(const struct op *op, const struct field *from, const s
     case OP_UNCOVER:
         advance_uncover(op, from, site, out);
         break;
+    case OP_WEIGH:
+        advance_weigh(op, from, site, out);
+        break;
+    case OP_AVERAGE:
+        advance_average(op, from, kept, site, out);
+        break;
     }
+    if (op->missing)
+        keep_missing(in_channel(from, site, site->channel), site->count, out);
     if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         hold(op, from, site, out);
 }

@@ -97,8 +97,11 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
 /* Why no rung with tiles applies to an op; NULL if one may. */
 static const char *refuse_tiles(const struct op *op)
 {
-    if (op_reads_kept(op) || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER)
+    if (op_reads_kept(op) || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER ||
+        op->kind == OP_WEIGH)
         return "each sample is read once: there is nothing to keep in a cache";
+    if (op->missing && op->kind != OP_HEAT)
+        return "in place of neighbours that are missing it reads the sample itself";
     if (op_group_most(op) > MOST_LAYERS)
         return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";
     return NULL;

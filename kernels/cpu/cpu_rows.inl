@@ -33,6 +33,40 @@ static void uncover_row(const real *covered, const real *separate, const real *a
         colour[i] = real_uncovered(covered[i], separate[i], real_cover(alpha[i], max));
 }
 
+/* What a tap reads where neighbours may be missing: the samples themselves in place of these. */
+static void present_row(const real *values, const real *own, size_t count, real *present)
+{
+    for (size_t i = 0; i < count; i++)
+        present[i] = real_present(values[i], own[i]);
+}
+
+/* A sample that was missing is so afterwards. */
+static void keep_missing(const real *old, size_t count, real *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = old[i] == old[i] ? out[i] : old[i];
+}
+
+/* Samples and their weights; and back, where the samples of the stage's input are `old`. */
+static void weigh_row(const real *values, size_t count, real *weighed)
+{
+    for (size_t i = 0; i < count; i++)
+        weighed[i] = real_present(values[i], (real)0);
+}
+
+static void weight_row(const real *values, size_t count, real *weights)
+{
+    for (size_t i = 0; i < count; i++)
+        weights[i] = values[i] == values[i] ? (real)1 : (real)0;
+}
+
+static void average_row(const real *sums, const real *weights, real whole, const real *old, size_t count,
+                        real *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = old[i] == old[i] ? real_average(sums[i], weights[i], whole) : old[i];
+}
+
 /* c·g(q), the weight of one face under a Perona-Malik flux. */
 static void face_factors(const struct op *op, real weight, const real *differences, size_t count,
                          real *factors)
@@ -52,7 +86,7 @@ static void face_factors(const struct op *op, real weight, const real *differenc
 static void heat_chain(const struct op *op, const real *const *values, const real *u, size_t count,
                        real *sums)
 {
-    real differences[BLOCK], factors[BLOCK];
+    real differences[BLOCK], factors[BLOCK], present[BLOCK];
     bool faces = op->flux == FLUX_PM1 || op->flux == FLUX_PM2;
 
     if (op->tap_count == 0)
@@ -60,6 +94,10 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
     for (size_t k = 0; k < op->tap_count; k++) {
         const real *v = values[k] == NULL ? u : values[k];
         real weight = (real)op->taps[k].weight;
+        if (op->missing) {
+            present_row(v, u, count, present);
+            v = present;
+        }
         if (faces) {
             for (size_t i = 0; i < count; i++)
                 differences[i] = v[i] - u[i];
@@ -87,7 +125,10 @@ static void react(const struct op *op, real *u, size_t count)
 static void move(const struct op *op, const real *sums, real *u, size_t count)
 {
     real inverse = (real)op->inverse_scale, rate = (real)op->rate;
+    real old[BLOCK];
 
+    if (op->missing)
+        memcpy(old, u, count * sizeof *u);
     switch (op->flux) {
     case FLUX_LINEAR:
         memcpy(u, sums, count * sizeof *u);
@@ -102,6 +143,8 @@ static void move(const struct op *op, const real *sums, real *u, size_t count)
         break;
     }
     react(op, u, count);
+    if (op->missing)
+        keep_missing(old, count, u);
 }
 
 /* Relax samples, which change while their neighbours are frozen, so many times: at most BLOCK of them. */
@@ -127,12 +170,18 @@ struct joint {
     const void *source;
 };
 
+/* The jumps of a channel over a face: none where a sample on either side is missing. */
+ISA_INLINE real jump(bool missing, real value, real own)
+{
+    return missing ? real_present(value - own, (real)0) : value - own;
+}
+
 /* Add a channel's q² to s, the square of the jump over a face in all channels. */
-static void add_square(bool first, real inverse, const real *values, const real *u, size_t count,
-                       real *squares)
+static void add_square(bool first, bool missing, real inverse, const real *values, const real *u,
+                       size_t count, real *squares)
 {
     for (size_t i = 0; i < count; i++) {
-        real q = (values[i] - u[i]) * inverse;
+        real q = jump(missing, values[i], u[i]) * inverse;
         squares[i] = chain_link(first, q, q, squares[i]);
     }
 }
@@ -149,11 +198,11 @@ static void joint_factors(enum flux flux, real weight, size_t count, real *squar
     }
 }
 
-static void add_flow(bool first, const real *factors, const real *values, const real *u, size_t count,
-                     real *sums)
+static void add_flow(bool first, bool missing, const real *factors, const real *values, const real *u,
+                     size_t count, real *sums)
 {
     for (size_t i = 0; i < count; i++)
-        sums[i] = chain_link(first, factors[i], values[i] - u[i], sums[i]);
+        sums[i] = chain_link(first, factors[i], jump(missing, values[i], u[i]), sums[i]);
 }
 
 /* Relax all channels once. None changes before every face's conductivity is known, since that takes them all.
@@ -165,8 +214,9 @@ static void relax_joint(const struct joint *joint)
 
     for (size_t k = 0; k < op->tap_count; k++) {
         for (size_t channel = 0; channel < joint->channels; channel++)
-            add_square(channel == 0, (real)op->inverse_scale, joint->read(joint->source, k, channel, scratch),
-                       joint->u + channel * joint->stride, joint->count, factors[k]);
+            add_square(channel == 0, op->missing, (real)op->inverse_scale,
+                       joint->read(joint->source, k, channel, scratch), joint->u + channel * joint->stride,
+                       joint->count, factors[k]);
         joint_factors(op->flux, (real)op->taps[k].weight, joint->count, factors[k]);
     }
     for (size_t channel = 0; channel < joint->channels; channel++) {
@@ -174,8 +224,8 @@ static void relax_joint(const struct joint *joint)
         if (op->tap_count == 0)
             memset(sums, 0, joint->count * sizeof *sums);
         for (size_t k = 0; k < op->tap_count; k++)
-            add_flow(k == 0, factors[k], joint->read(joint->source, k, channel, scratch), u, joint->count,
-                     sums);
+            add_flow(k == 0, op->missing, factors[k], joint->read(joint->source, k, channel, scratch), u,
+                     joint->count, sums);
         move(op, sums, u, joint->count);
     }
 }
@@ -239,7 +289,9 @@ static void point_row(const struct point *point, const real *values, size_t coun
 #define POINT(constant, ...)                                                                                 \
     case POINT_##constant:                                                                                   \
         for (size_t i = 0; i < count; i++)                                                                   \
-            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b, c);                                    \
+            out[i] = point->missing && values[i] != values[i]                                                \
+                         ? values[i]                                                                         \
+                         : OF_WORK(arith_point_##constant)(values[i], a, b, c);                              \
         break;
 #include "model/points.def"
     case POINTS:
@@ -264,8 +316,8 @@ static real *row_of(const struct field *field, size_t plane, unsigned channel, s
 }
 
 /* Σ (a − b)² of a row, leaf by leaf in the order of voxfilt(7): each leaf is folded by halves (a tree
-   reduction), the last one padded with zeros. */
-static double change_row(const real *a, const real *b, size_t count)
+   reduction), the last one padded with zeros. Samples that are missing do not change. */
+static double change_row(const real *a, const real *b, bool missing, size_t count)
 {
     double leaf[ARITH_LEAF];
     double sum = 0.0;
@@ -274,7 +326,7 @@ static double change_row(const real *a, const real *b, size_t count)
         size_t length = size_least(ARITH_LEAF, count - begin);
         for (size_t i = 0; i < length; i++) {
             double difference = (double)a[begin + i] - (double)b[begin + i];
-            leaf[i] = difference * difference;
+            leaf[i] = missing && b[begin + i] != b[begin + i] ? 0.0 : difference * difference;
         }
         memset(leaf + length, 0, (ARITH_LEAF - length) * sizeof *leaf);
         sum += arith_fold_leaf(leaf);
@@ -285,7 +337,8 @@ static double change_row(const real *a, const real *b, size_t count)
 /* Two fields whose difference is added up, row by row. */
 struct changing {
     const struct field *a, *b;
-    unsigned channels;  /* that count, from the first on */
+    unsigned channels; /* that count, from the first on */
+    bool missing;
     size_t first_plane; /* of those that are added up */
     double *sums;       /* one for each row */
 };
@@ -299,15 +352,16 @@ static void change_rows(void *context, size_t first, size_t count, unsigned memb
     for (size_t i = first; i < first + count; i++) {
         struct place place = place_of(i, changing->channels, shape->rows);
         size_t plane = changing->first_plane + place.plane;
-        changing->sums[i] = change_row(row_of(changing->a, plane, place.channel, place.row),
-                                       row_of(changing->b, plane, place.channel, place.row), shape->nx);
+        changing->sums[i] =
+            change_row(row_of(changing->a, plane, place.channel, place.row),
+                       row_of(changing->b, plane, place.channel, place.row), changing->missing, shape->nx);
     }
 }
 
-static void change_planes(const struct field *a, const struct field *b, unsigned channels,
+static void change_planes(const struct field *a, const struct field *b, unsigned channels, bool missing,
                           struct range planes, double *sums, const struct cpu_threads *threads)
 {
-    struct changing changing = {a, b, channels, planes.first, sums};
+    struct changing changing = {a, b, channels, missing, planes.first, sums};
 
     cpu_threads_share_evenly(threads, planes.count * channels * a->shape.rows, change_rows, &changing);
 }

@@ -107,7 +107,18 @@ static void get_values(const struct encoding *encoding, const unsigned char *sam
     load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
 }
 
-/* The same into a file. */
+/* A sample that is marked as missing is NaN. Alpha is never missing. */
+static void find_missing(const struct encoding *encoding, unsigned channel, size_t count, real *values)
+{
+    real mark = (real)encoding->mark;
+
+    if (!encoding->marked || channel >= encoding_colours(encoding))
+        return;
+    for (size_t i = 0; i < count; i++)
+        values[i] = values[i] == mark ? (real)NAN : values[i];
+}
+
+/* Values into a file. */
 static void put_values(const struct encoding *encoding, const real *values, size_t count,
                        unsigned char *samples)
 {

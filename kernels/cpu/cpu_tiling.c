@@ -122,7 +122,7 @@ bool cpu_tiling_suits_picture(const struct op *op)
 
 static bool has_faces(const struct op *op)
 {
-    return op->kind == OP_HEAT && flux_conducts(op->flux) &&
+    return op->kind == OP_HEAT && !op->missing && flux_conducts(op->flux) &&
            (op->tap_count == FACES_OF_VOLUME ||
             (op->tap_count == FACES_OF_PICTURE && moves(op->x) && moves(op->plane)));
 }

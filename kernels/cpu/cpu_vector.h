@@ -51,6 +51,7 @@ typedef OF_WORK(real) real;
 typedef OF_WORK(counter) counter;
 typedef OF_WORK(order) order; /* of arith_order */
 
+#define real_average          OF_WORK(arith_average)
 #define real_cover            OF_WORK(arith_cover)
 #define real_fma              OF_WORK(arith_fma)
 #define real_gamma_scaled     OF_WORK(arith_gamma_scaled)
@@ -60,6 +61,7 @@ typedef OF_WORK(order) order; /* of arith_order */
 #define real_pm1_joint        OF_WORK(arith_pm1_joint)
 #define real_pm2              OF_WORK(arith_pm2)
 #define real_pm2_joint        OF_WORK(arith_pm2_joint)
+#define real_present          OF_WORK(arith_present)
 #define real_react            OF_WORK(arith_react)
 #define real_sqrt             OF_WORK(arith_sqrt)
 #define real_srgb_from_linear OF_WORK(arith_srgb_from_linear)

@@ -133,7 +133,7 @@ bool cuda_routine_advance(struct device *device, struct routine *routine, unsign
 
 /* cuda_sums.cu: the changes of steps, and the statistics of samples; settle is settle_sums. */
 bool cuda_sums_change(struct device *device, const struct field *a, const struct field *b, unsigned channels,
-                      struct range planes, double *sums, struct fault *fault);
+                      bool missing, struct range planes, double *sums, struct fault *fault);
 bool cuda_sums_tally(struct device *device, const struct encoding *encoding, const struct shape *shape,
                      const void *samples, size_t planes, struct tally *tallies, struct fault *fault);
 bool cuda_sums_settle(const struct device *device, const struct shape *shape, enum work_type work,

@@ -150,6 +150,8 @@ static enum cuda_ops ops_of(const struct op *op)
 {
     if (op->kind == OP_PASSES)
         return CUDA_PASSES;
+    if (op->missing)
+        return CUDA_MISSING;
     if (!cuda_is_chain(op))
         return CUDA_OTHERS;
     return op->tap_count > CUDA_SHORT_CHAIN ? CUDA_LONG_CHAINS : CUDA_SHORT_CHAINS;
@@ -275,6 +277,8 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
     /* The refusal if no entry is even tried; rungs that are asked write theirs over it. */
     if (op->kind == OP_PASSES)
         cuda_refuse(&refusal, "it takes passes one by one");
+    else if (op->missing)
+        cuda_refuse(&refusal, "in place of neighbours that are missing this step reads the sample itself");
     else
         cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
     entry = find_entry(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);

@@ -73,7 +73,8 @@ static size_t planes_together(size_t bytes_a_plane, size_t planes)
 
 /* The changes of planes that fit in one reduction. */
 static bool add_changes(struct device *device, const struct field *a, const struct field *b,
-                        unsigned channels, struct range planes, double *sums, struct fault *fault)
+                        unsigned channels, bool missing, struct range planes, double *sums,
+                        struct fault *fault)
 {
     size_t results = planes.count * channels;
     int count = static_cast<int>(channels);
@@ -86,8 +87,8 @@ static bool add_changes(struct device *device, const struct field *a, const stru
     changes = static_cast<double *>(device->results.samples);
     error = cuda_with_work(a->work, [=](auto sample) {
         using T = decltype(sample);
-        return cuda_change(&device->reduction, cuda_planes_view<T>(a), cuda_planes_view<T>(b), count, planes,
-                           device->scratch.samples, changes, device->stream);
+        return cuda_change(&device->reduction, cuda_planes_view<T>(a), cuda_planes_view<T>(b), count, missing,
+                           planes, device->scratch.samples, changes, device->stream);
     });
     if (!cuda_device_check(error, device, "sums", fault) ||
         !fetch_results(device, results * sizeof *changes, device->stream, fault))
@@ -97,14 +98,14 @@ static bool add_changes(struct device *device, const struct field *a, const stru
 }
 
 bool cuda_sums_change(struct device *device, const struct field *a, const struct field *b, unsigned channels,
-                      struct range planes, double *sums, struct fault *fault)
+                      bool missing, struct range planes, double *sums, struct fault *fault)
 {
     size_t together = planes_together(cuda_change_scratch(&a->shape, 1), planes.count);
 
     for (size_t done = 0; done < planes.count; done += together) {
         struct range part = {planes.first + done,
                              planes.count - done < together ? planes.count - done : together};
-        if (!add_changes(device, a, b, channels, part, sums + done * channels, fault))
+        if (!add_changes(device, a, b, channels, missing, part, sums + done * channels, fault))
             return false;
     }
     return true;

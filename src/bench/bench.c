@@ -346,7 +346,7 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     stand->backend->add_by(stand->device, &row.form);
     done = bench_case_add_changes(bench, sums) &&
            judge->backend->change(judge->device, judge->fields[0], judge->fields[1], bench->shape.channels,
-                                  bench_case_planes(bench), sums + count, bench->fault);
+                                  false, bench_case_planes(bench), sums + count, bench->fault);
     row.equal = done && memcmp(sums, sums + count, bytes) == 0;
     if (done && row.equal)
         done = bench_case_measure(bench, bench_case_add_changes, sums, &row.seconds);

@@ -390,7 +390,7 @@ bool bench_case_add_changes(struct bench_case *bench, void *sums)
     struct bench_stand *stand = &bench->device;
 
     return stand->backend->change(stand->device, stand->fields[0], stand->fields[1], bench->shape.channels,
-                                  bench_case_planes(bench), sums, bench->fault);
+                                  false, bench_case_planes(bench), sums, bench->fault);
 }
 
 static bool measure_copy(struct bench_case *bench)
@@ -445,19 +445,21 @@ static bool open_stands(struct bench_case *bench)
 
 bool bench_case_open(struct bench_case *bench, const struct stage *stage)
 {
-    const struct grid *grid = &bench->request->grid;
+    struct encoding encoding = bench->request->encoding;
+    struct grid grid = bench->request->grid;
 
+    encoding.weighs = encoding.missing && stage_averages(stage);
+    grid.channels = encoding_field_channels(&encoding);
     /* Samples go in and come out as the work type itself, so that no rounding hides a difference. */
-    bench->encoding = (struct encoding){
-        .type = work_sample(bench->request->work), .channels = grid->channels, .gamma = 1.0};
-    bench->shape = lower_shape(grid, grid->channels);
-    bench->plane_bytes = grid_plane_samples(grid) * work_size(bench->request->work);
+    bench->encoding =
+        (struct encoding){.type = work_sample(bench->request->work), .channels = grid.channels, .gamma = 1.0};
+    bench->shape = lower_shape(&grid, grid.channels);
+    bench->plane_bytes = grid_plane_samples(&grid) * work_size(bench->request->work);
     /* Batches are of whole planes: one where a plane alone is larger. */
     bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
     if (bench->batch > bench->shape.planes)
         bench->batch = bench->shape.planes;
-    if (!lower_stage(stage, grid, &bench->request->encoding, bench->request->work, &bench->step,
-                     bench->fault))
+    if (!lower_stage(stage, &grid, &encoding, bench->request->work, &bench->step, bench->fault))
         return false;
     bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
     if (bench->expected == NULL || !open_stands(bench) || !measure_copy(bench))

@@ -58,7 +58,8 @@ static bool default_case(const struct options *options, struct bench_request *re
                     : picture                ? grid_make(2, side, side, 1)
                                              : grid_make(3, side, side, side);
     request->grid.channels = options->source.grid.channels;
-    request->encoding = (struct encoding){.channels = request->grid.channels, .gamma = 1.0};
+    request->encoding = (struct encoding){
+        .channels = request->grid.channels, .gamma = 1.0, .missing = options->job.has_missing};
     return true;
 }
 

@@ -452,6 +452,10 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
         fprintf(stream, "work      %s", work_name(job->work));
         if (job->field.alpha)
             fprintf(stream, ", alpha %s", job->field.premultiply ? "premultiplied" : "separate");
+        if (job->decode.marked)
+            fprintf(stream, ", %.9g is missing", intensity_value(&job->in.intensity, job->decode.mark));
+        else if (job->decode.missing)
+            fprintf(stream, ", NaN is missing");
         if (transfer_name(&job->decode) != NULL)
             fprintf(stream, ", %s", transfer_name(&job->decode));
         fprintf(stream, "\n");

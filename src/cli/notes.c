@@ -145,6 +145,8 @@ static void note_vain_channel_options(const char *input, const struct pipeline *
     if (is_for_lone_channel(job))
         diag_note("%s: --%s has no effect: there is only one channel", input,
                   stage_option_name(STAGE_FLUX_CHANNELS));
+    if (job->decode.missing && job->copies)
+        diag_note("%s: --missing has no effect: identity alone copies samples as they are", input);
     if (pipeline->request->job.has_alpha_mode && (!job->in.alpha || !filters_alpha(job)))
         diag_note("%s: --alpha-mode has no effect: %s", input,
                   job->in.alpha ? "no stage filters alpha" : "there is no alpha");

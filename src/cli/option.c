@@ -391,6 +391,17 @@ bool option_out_range(struct parsing *parsing, const char *value)
     return true;
 }
 
+bool option_missing(struct parsing *parsing, const char *value)
+{
+    struct job_request *job = &parsing->options->job;
+
+    job->has_missing = true;
+    job->missing = (double)NAN;
+    return strcmp(value, "nan") == 0 ||
+           (number_parse_double(value, &job->missing) && isfinite(job->missing)) ||
+           option_refuse(parsing, value, "nan or a value");
+}
+
 /* Without a file, or to -, a report goes to standard error. */
 bool option_report(struct parsing *parsing, const char *value)
 {

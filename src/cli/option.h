@@ -88,7 +88,7 @@ struct parsing {
 option_function option_cube, option_dims, option_spacing, option_region;
 option_function option_filter, option_edge, option_axes, option_sigma;
 option_function option_rung, option_tile, option_coarsen;
-option_function option_out_range, option_report, option_tee, option_frames;
+option_function option_out_range, option_missing, option_report, option_tee, option_frames;
 option_function option_messages, option_program;
 
 /* Refuse a value. `meant`: what may have been meant, or NULL. */

@@ -327,6 +327,19 @@ ARITH_FN real twin(arith_clamp)(real v, real least, real greatest)
     return v > greatest ? greatest : v;
 }
 
+/* A weighed sum over samples of which some may be missing, as it would be if those that are there stood for
+   all: `weight` is their share of the weights' whole sum. NaN if none is there. */
+ARITH_FN real twin(arith_average)(real sum, real weight, real whole)
+{
+    return weight == number(0.0) ? twin(arith_value)(constant(ARITH_NAN)) : sum * (whole / weight);
+}
+
+/* What a chain reads for a tap: the sample itself where the neighbour is missing. */
+ARITH_FN real twin(arith_present)(real value, real own)
+{
+    return value == value ? value : own;
+}
+
 /* The bits of the nearest whole number, half to even, in [0, highest]; NaN becomes 0. */
 ARITH_FN bits_of_real twin(arith_unsigned)(real v, real highest)
 {

@@ -168,7 +168,7 @@ static bool point(const struct building *b, enum point_kind kind)
 {
     double last = b->call->count < POINT_NUMBERS ? 1.0 : number(b, 2);
 
-    b->body->point = (struct point){kind, {number(b, 0), number(b, 1), last}, 1};
+    b->body->point = (struct point){.kind = kind, .numbers = {number(b, 0), number(b, 1), last}, .times = 1};
     if (kind == POINT_CLAMP && number(b, 0) > number(b, 1))
         return fault_raise(b->fault, STATUS_USAGE, "%.10g is above %.10g: nothing lies between", number(b, 0),
                            number(b, 1));

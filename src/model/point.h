@@ -2,6 +2,7 @@
 #ifndef POINT_H
 #define POINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum point_kind {
@@ -32,6 +33,7 @@ struct point {
     enum point_kind kind;
     double numbers[POINT_NUMBERS];
     uint64_t times; /* that it is done, one after another */
+    bool missing;   /* NaN is a sample that is missing, and stays so */
 };
 
 #endif

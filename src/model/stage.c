@@ -484,7 +484,7 @@ static struct stage scaling_stage(const struct filter *filter, double factor, do
 {
     struct stage stage = stage_between(filter);
 
-    stage.body.point = (struct point){POINT_SCALE, {factor, offset}, 1};
+    stage.body.point = (struct point){.kind = POINT_SCALE, .numbers = {factor, offset}, .times = 1};
     return stage;
 }
 
@@ -524,6 +524,26 @@ bool stage_reads_neighbours(const struct stage *stage)
     for (size_t i = 0; i < FILTER_PASSES; i++)
         reads = reads || stencil_leaves_centre(&body->along[i]);
     return reads;
+}
+
+static bool has_no_negative(const struct stencil *stencil)
+{
+    for (size_t i = 0; i < stencil->count; i++) {
+        if (stencil->taps[i].weight < 0.0)
+            return false;
+    }
+    return true;
+}
+
+bool stage_averages(const struct stage *stage)
+{
+    const struct filter_body *body = &stage->body;
+    enum filter_kind kind = stage->filter->kind;
+
+    return (kind == FILTER_TAPS || kind == FILTER_AXES || kind == FILTER_UNSHARP) &&
+           stage_reads_neighbours(stage) && has_no_negative(&body->taps) &&
+           has_no_negative(&body->along[0]) && has_no_negative(&body->along[1]) &&
+           has_no_negative(&body->along[2]);
 }
 
 /* The length of a gradient is that of its negative. */

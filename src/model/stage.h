@@ -111,6 +111,10 @@ bool stage_is_identity(const struct stage *stage);
 /* Whether a result depends on other samples than its own, and so on the edge rule. */
 bool stage_reads_neighbours(const struct stage *stage);
 
+/* Whether the result is an average of neighbours: no weight is below 0. Where samples may be missing it is
+   that of those which are there. */
+bool stage_averages(const struct stage *stage);
+
 /* Whether the stage gives other results when its taps are flipped. */
 bool stage_is_asymmetric(const struct stage *stage);
 

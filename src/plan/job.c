@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "format/gray_slice.h"
 #include "lower.h"
+#include "model/arith.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Room for each stage, and for two that may be inserted before it. */
@@ -86,6 +88,12 @@ static void settle_alpha(struct job *job, enum alpha_mode mode)
         settle_cover(job, mode == ALPHA_PREMULTIPLY);
 }
 
+/* Colour that is missing has no alpha that could weigh it. */
+static enum alpha_mode alpha_mode_of(const struct job_request *request)
+{
+    return request->has_missing ? ALPHA_SEPARATE : request->alpha_mode;
+}
+
 /* The encoding of samples that come from a file of this type. */
 static struct encoding encoding_of(const struct header *header, enum sample_type type,
                                    const struct job_request *request)
@@ -96,9 +104,10 @@ static struct encoding encoding_of(const struct header *header, enum sample_type
         .channels = header->grid.channels,
         .alpha = header->alpha,
         .opaque = sample_opaque(type),
-        .premultiply = header->alpha && !header->associated && request->alpha_mode == ALPHA_PREMULTIPLY,
+        .premultiply = header->alpha && !header->associated && alpha_mode_of(request) == ALPHA_PREMULTIPLY,
         .transfer = TRANSFER_NONE,
         .gamma = 1.0,
+        .missing = request->has_missing,
     };
 
     if (request->linear_light && header->file_gamma > 0.0) {
@@ -118,7 +127,7 @@ static bool can_be_converted(const struct stage *stage)
 static bool convert(struct job *job, struct stage *stage, struct point *point, struct fault *fault)
 {
     stage->converted = true;
-    return lower_point(stage, job->work, point, fault);
+    return lower_point(stage, job->work, job->decode.missing, point, fault);
 }
 
 /* A stage that takes samples one by one at the start or at the end of the chain costs no level: samples are
@@ -269,6 +278,66 @@ struct header job_written_after(const struct job *job, uint64_t steps)
     return header;
 }
 
+/* The sample of a type that is nearest to a value. */
+static double nearest_sample(enum sample_type type, double value)
+{
+    if (sample_is_integer(type))
+        return rint(value);
+    return type == SAMPLE_F16   ? arith_load_f16_f64(arith_store_f16_f64(value))
+           : type == SAMPLE_F32 ? work_round(WORK_F32, value)
+                                : value;
+}
+
+/* An integer that differs from the value's sample by more than rounding stands for another value. */
+#define MARK_TOLERANCE 1e-6
+
+/* The sample that says in a file that one is missing. */
+static bool settle_mark(const struct job_request *request, const char *file,
+                        const struct intensity *intensity, struct encoding *encoding, struct fault *fault)
+{
+    enum sample_type type = encoding->type;
+    double sample = intensity_sample(intensity, request->missing), mark = nearest_sample(type, sample);
+    bool integer = sample_is_integer(type);
+
+    if (isnan(request->missing))
+        return !integer || fault_set_for(fault, STATUS_USAGE, file,
+                                         "--missing=nan: %s has no NaN: give the value that stands for it",
+                                         sample_name(type));
+    if (!isfinite(mark) || (integer && (mark < sample_min(type) || mark > sample_max(type) ||
+                                        fabs(mark - sample) > MARK_TOLERANCE * fmax(1.0, fabs(sample)))))
+        return fault_set_for(fault, STATUS_USAGE, file, "--missing=%.9g: no sample of %s stands for it",
+                             request->missing, sample_name(type));
+    encoding->marked = true;
+    encoding->mark = mark;
+    return true;
+}
+
+/* What missing samples are in the files, and what stages need to average those that are there. */
+static bool settle_missing(const struct job_request *request, const struct source *source, struct job *job,
+                           struct fault *fault)
+{
+    const char *file = file_in_name(source->file);
+
+    if (!request->has_missing)
+        return true;
+    if (request->has_alpha_mode && request->alpha_mode == ALPHA_PREMULTIPLY && job->in.alpha)
+        return fault_set_for(fault, STATUS_USAGE, file,
+                             "--missing takes colour as --alpha-mode=separate does, not times alpha");
+    if (request->ranged && !isnan(request->missing))
+        return fault_set_for(fault, STATUS_USAGE, file,
+                             "--missing=%.9g would be written into the range of --out-range",
+                             request->missing);
+    for (size_t i = 0; i < job->stage_count; i++) {
+        const struct stage *stage = &job->stages[i];
+        if (stage->filter->kind == FILTER_RANK)
+            return fault_set_for(fault, STATUS_USAGE, file,
+                                 "--missing: %s does not leave out samples that are missing", stage->spec);
+        job->field.weighs |= stage->steps > 0 && !stage->converted && stage_averages(stage);
+    }
+    return settle_mark(request, file, &job->in.intensity, &job->decode, fault) &&
+           settle_mark(request, file, &job->intensity, &job->encode, fault);
+}
+
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault)
 {
@@ -303,7 +372,11 @@ bool job_make(const struct job_request *request, const struct source *source, st
         return false;
     }
     /* Stages are there: what they do to alpha, to the range, and whether they do anything at all. */
-    settle_alpha(job, request->alpha_mode);
+    settle_alpha(job, alpha_mode_of(request));
+    if (!settle_missing(request, source, job, fault)) {
+        job_free(job);
+        return false;
+    }
     job->encode.ranged = request->ranged;
     job->encode.low = intensity_sample(&job->intensity, request->low);
     job->encode.high = intensity_sample(&job->intensity, request->high);

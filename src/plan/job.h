@@ -27,7 +27,9 @@ struct job_request {
     bool linear_light;
     bool has_alpha_mode;
     enum alpha_mode alpha_mode; /* without has_alpha_mode, too: the default */
-    bool ranged, auto_range;    /* --out-range; low and high are given, or those of the result */
+    bool has_missing;
+    double missing;          /* the value of samples that are missing; NaN: NaN alone */
+    bool ranged, auto_range; /* --out-range; low and high are given, or those of the result */
     double low, high;
     struct region_request region; /* of the result, that is written */
 };

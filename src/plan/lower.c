@@ -62,7 +62,7 @@ static double parity(double exponent)
 }
 
 /* The numbers of a FILTER_POINT. */
-static bool settle_point(const struct stage *stage, enum work_type work, struct point *point,
+static bool settle_point(const struct stage *stage, enum work_type work, bool missing, struct point *point,
                          struct fault *fault)
 {
     static const char *const names[][POINT_NUMBERS] = {
@@ -73,6 +73,7 @@ static bool settle_point(const struct stage *stage, enum work_type work, struct 
     char what[64];
 
     *point = given;
+    point->missing = missing;
     for (size_t i = 0; i < POINT_NUMBERS; i++) {
         if (!settle_number(work, given.numbers[i], names[given.kind][i], &point->numbers[i], fault))
             return false;
@@ -118,7 +119,7 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
 {
     /* The constant is a value of the file. It becomes a sample, and then goes the way of samples: into light,
        and times alpha where colour is. */
-    unsigned channels = encoding_work_channels(encoding);
+    unsigned channels = encoding_field_channels(encoding);
     struct encoding own = *encoding;
 
     own.premultiply = encoding->premultiply && !stage->leaves_alpha;
@@ -126,7 +127,9 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
     if (op->outside == NULL)
         return false;
     encoding_outside(&own, op->work, intensity_sample(&stage->intensity, stage->edge.value), op->outside);
-    for (unsigned channel = 0; channel < channels; channel++) {
+    for (unsigned channel = 0; channel < encoding_work_channels(encoding); channel++) {
+        if (isnan(op->outside[channel]) && encoding->missing)
+            continue;
         if (!settle_number(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel],
                            fault))
             return false;
@@ -148,6 +151,7 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
 
     *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
+    op->missing = encoding->missing && kind != OP_RANK;
     op->begins = step->count++ == 0;
     return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(stage, encoding, op, fault) ? op : NULL;
 }
@@ -250,17 +254,105 @@ static enum combine combine_of(const struct stage *stage, size_t chain)
     }
 }
 
-/* An operation along each axis, for each chain, and what combines the chains. */
-static bool lower_chain(const struct stage *stage, size_t chain, const struct grid *grid,
-                        const struct encoding *encoding, enum work_type work, struct step *step,
-                        struct fault *fault)
+/* ---- weights of samples ---- */
+
+/* The weights behind the channels of samples go through the chain as these do. What is outside the grid
+   weighs as much as what is inside, where nothing is missing. */
+static void weigh(struct op *op, unsigned weighed, double whole)
 {
-    enum combine combine = combine_of(stage, chain);
+    op->missing = false;
+    op->channels = 2 * weighed;
+    for (unsigned channel = 0; op->outside != NULL && channel < weighed; channel++) {
+        bool there = !isnan(op->outside[channel]);
+        op->outside[weighed + channel] = there ? whole : 0.0;
+        op->outside[channel] = there ? op->outside[channel] : 0.0;
+    }
+}
+
+/* A fused multiply-add of the work type. */
+static double link(enum work_type work, double weight, double value, double sum)
+{
+    return work == WORK_F32 ? (double)fmaf((float)weight, (float)value, (float)sum) : fma(weight, value, sum);
+}
+
+/* What a chain of taps makes of a constant. */
+static double chain_constant(const struct op *op, double value)
+{
+    double sum = op->tap_count == 0 ? 0.0 : work_round(op->work, op->taps[0].weight * value);
+
+    for (size_t i = 1; i < op->tap_count; i++)
+        sum = link(op->work, op->taps[i].weight, value, sum);
+    return sum;
+}
+
+/* The same, unless EDGE_HOLD keeps the sample along one of the axes of `held`. */
+static double pass_constant(const struct op *op, unsigned held, double value)
+{
+    const struct reach *reaches[] = {&op->x, &op->row, &op->plane};
+
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if ((held >> axis & 1) != 0 && (reaches[axis]->low < 0 || reaches[axis]->high > 0))
+            return value;
+    }
+    return chain_constant(op, value);
+}
+
+/* One more operation of an average: its effect on the weights of samples around which nothing is missing. */
+static void add_pass(struct op *average, const struct op *pass)
+{
+    for (unsigned held = 0; held < sizeof average->whole / sizeof *average->whole; held++)
+        average->whole[held] = pass_constant(pass, held, average->whole[held]);
+    widen(&average->held[0], pass->x.low);
+    widen(&average->held[0], pass->x.high);
+    widen(&average->held[1], pass->row.low);
+    widen(&average->held[1], pass->row.high);
+    widen(&average->held[2], pass->plane.low);
+    widen(&average->held[2], pass->plane.high);
+}
+
+/* Chains of weights none of which is below 0, over samples some of which may be missing. */
+static bool lower_average(const struct stage *stage, const struct stencil *passes, size_t count,
+                          const struct grid *grid, const struct encoding *encoding, enum work_type work,
+                          struct step *step, struct fault *fault)
+{
+    struct op average = {.kind = OP_AVERAGE, .whole = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}};
+    struct op *op = begin_op(step, OP_WEIGH, stage, encoding, work, fault);
+
+    if (op == NULL)
+        return false;
+    average.weighed = op->weighed = op->channels;
+    weigh(op, op->weighed, 1.0);
+    for (size_t i = 0; i < count; i++) {
+        if (passes[i].count == 0)
+            continue;
+        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
+        if (op == NULL || !lower_weights(&passes[i], grid->axes, op, fault))
+            return false;
+        weigh(op, average.weighed, average.whole[0]);
+        add_pass(&average, op);
+    }
+    op = begin_op(step, OP_AVERAGE, stage, encoding, work, fault);
+    if (op == NULL)
+        return false;
+    op->weighed = average.weighed;
+    op->channels = encoding_field_channels(encoding);
+    op->missing = false;
+    memcpy(op->whole, average.whole, sizeof op->whole);
+    memcpy(op->held, average.held, sizeof op->held);
+    step->last_reader = step->count - 1;
+    return true;
+}
+
+/* An operation along each axis that is filtered. */
+static bool lower_axes(const struct stage *stage, size_t chain, const struct grid *grid,
+                       const struct encoding *encoding, enum work_type work, struct step *step,
+                       struct fault *fault)
+{
     const size_t first = step->count;
-    struct op *op;
 
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         const struct stencil *along = &stage->body.along[3 * chain + axis];
+        struct op *op;
         if (along->count == 0)
             continue;
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
@@ -269,6 +361,21 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
         op->begins = step->count - 1 == first;
     }
     step->last_reader = first;
+    return true;
+}
+
+/* The operations of a chain, and what combines it with those before it. */
+static bool lower_chain(const struct stage *stage, size_t chain, const struct grid *grid,
+                        const struct encoding *encoding, enum work_type work, struct step *step,
+                        struct fault *fault)
+{
+    enum combine combine = combine_of(stage, chain);
+    struct op *op;
+
+    if (!(encoding->missing && stage_averages(stage)
+              ? lower_average(stage, stage->body.along, grid->axes, grid, encoding, work, step, fault)
+              : lower_axes(stage, chain, grid, encoding, work, step, fault)))
+        return false;
     if (combine == COMBINES && stage->filter->kind != FILTER_UNSHARP)
         return true;
     op = begin_op(step, combine == COMBINES ? OP_UNSHARP : OP_COMBINE, stage, encoding, work, fault);
@@ -384,6 +491,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     }
     if (stage->body.chains > 0)
         return true;
+    if (encoding->missing && stage_averages(stage))
+        return lower_average(stage, &stage->body.taps, 1, grid, encoding, work, step, fault);
     op = begin_op(step, kinds[kind], stage, encoding, work, fault);
     if (op == NULL)
         return false;
@@ -391,19 +500,20 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         return lower_weights(&stage->body.taps, grid->axes, op, fault);
     if (kind == FILTER_HEAT)
         return lower_taps(&stage->body.taps, grid->axes, op, fault) &&
-               (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
+               ((is_plain(&stage->heat) && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
                check_flow(&stage->heat, op, fault);
     if (kind == FILTER_POINT)
-        return settle_point(stage, work, &op->point, fault);
+        return settle_point(stage, work, op->missing, &op->point, fault);
     if (kind == FILTER_GRADIENT)
         return lower_gradient(stage, grid, op, fault);
     lower_cover(encoding, op);
     return true;
 }
 
-bool lower_point(const struct stage *stage, enum work_type work, struct point *point, struct fault *fault)
+bool lower_point(const struct stage *stage, enum work_type work, bool missing, struct point *point,
+                 struct fault *fault)
 {
-    if (!settle_point(stage, work, point, fault))
+    if (!settle_point(stage, work, missing, point, fault))
         return fault_prefix(fault, stage->spec);
     point->times = stage->steps;
     return true;
@@ -456,12 +566,14 @@ static void move_ops(struct step *step, size_t index, size_t from, size_t to)
 bool lower_join(struct step *step, size_t index)
 {
     struct op *passes = step->passes + step->pass_count;
+    bool weighed = index > 0 && step->ops[index - 1].kind == OP_WEIGH;
     size_t count = 0;
 
     while (index + count < step->count && step->ops[index + count].kind == OP_TAPS &&
-           step->ops[index + count].begins == (count == 0))
+           step->ops[index + count].begins == (count == 0 && !weighed))
         count++;
-    if (count < 2)
+    /* What is outside weighs more or less from pass to pass. */
+    if (count < 2 || step->ops[index].missing || (weighed && step->ops[index].outside != NULL))
         return false;
     /* The passes move aside, where lower_part finds them again. */
     memcpy(passes, step->ops + index, count * sizeof *passes);

@@ -46,6 +46,7 @@ bool lower_join(struct step *step, size_t index);
 void lower_part(struct step *step, size_t index);
 
 /* All steps of a stage of FILTER_POINT, as conversion takes them along. */
-bool lower_point(const struct stage *stage, enum work_type work, struct point *point, struct fault *fault);
+bool lower_point(const struct stage *stage, enum work_type work, bool missing, struct point *point,
+                 struct fault *fault);
 
 #endif

@@ -370,7 +370,8 @@ static size_t beside_of(const struct levels *levels)
 /* The plan as far as it follows from the job alone. */
 static struct plan plan_of(const struct job *job)
 {
-    struct plan plan = {.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
+    struct plan plan = {.job = job,
+                        .shape = lower_shape(&job->in.grid, encoding_field_channels(&job->field))};
 
     plan.plane_samples = lower_samples(&plan.shape, 1);
     plan.work_plane_bytes = (size_t)plan.plane_samples * work_size(job->work);

@@ -55,11 +55,11 @@ void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const 
                          bool single)
 {
     snprintf(entry->problem, sizeof entry->problem,
-             "%s %zu flux %d joint %u inner %llu reach %d..%d %d..%d %d..%d %s %s on %u %u %u", op_name(op),
+             "%s %zu flux %d joint %u inner %llu reach %d..%d %d..%d %d..%d %s%s %s on %u %u %u", op_name(op),
              op->tap_count, (int)op->flux, op->joint, (unsigned long long)op->inner, op->x.low, op->x.high,
-             op->row.low, op->row.high, op->plane.low, op->plane.high, work_name(op->work),
-             single ? "once" : "often", extent_class(shape->nx), extent_class(shape->rows),
-             extent_class(shape->planes));
+             op->row.low, op->row.high, op->plane.low, op->plane.high, op->missing ? "missing " : "",
+             work_name(op->work), single ? "once" : "often", extent_class(shape->nx),
+             extent_class(shape->rows), extent_class(shape->planes));
 }
 
 /* The name of the folder, of this user's caches; false where the environment names none. */

@@ -263,9 +263,11 @@ static bool advance_member(struct sweep *sweep, const struct level *level, struc
 static bool list_changes(const struct sweep *sweep, const struct level *level, struct range planes,
                          double *changes, struct fault *fault)
 {
+    const struct job *job = sweep->plan->job;
+
     return sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->input],
-                                        sweep->lane->fields[level->to], sweep->plan->job->in.grid.channels,
-                                        planes, changes, fault);
+                                        sweep->lane->fields[level->to], job->in.grid.channels,
+                                        job->field.missing, planes, changes, fault);
 }
 
 /* Add the changes of some planes to the sums of each channel, plane by plane. */

@@ -1,6 +1,6 @@
 /* Rung `naive` for ops that take a pixel at a time: unsharp, sums of chains, filters of points.def, alpha
- * in and out of colours, and fluxes whose channels share one conductivity, where cuda_faces.cu does not serve
- * them.
+ * in and out of colours, weights of samples that may be missing, and fluxes whose channels share one
+ * conductivity, where cuda_faces.cu does not serve them.
  *
  * Known as: elementwise (map) kernels.
  * Idea: a thread computes one sample; or, of channels that go together, all of a pixel, so that their
@@ -83,6 +83,58 @@ __global__ void __launch_bounds__(EACH_THREADS) uncover_kernel(each_part<T> part
                        cuda_cover(pixel[colours.colours * part.layer_stride], colours.max));
 }
 
+/* Channels of samples, then those of their weights. */
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) weigh_kernel(each_part<T> part, int weighed)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const int channel = static_cast<int>((part.first_layer + site.layer) % part.channels);
+    if (channel >= 2 * weighed)
+        return;
+    const T value = part.from[site.offset - (channel < weighed ? 0 : weighed * part.layer_stride)];
+    part.to[site.offset] = channel < weighed ? cuda_present(value, T(0)) : value == value ? T(1) : T(0);
+}
+
+/* Their averages; other channels are those of the stage's input. Near the ends of an axis, EDGE_HOLD has kept
+   samples. */
+template <typename T> struct whole_weights {
+    int weighed;
+    bool holds;
+    T whole[8];
+    struct reach x, row, plane;
+};
+
+template <typename T>
+__global__ void __launch_bounds__(EACH_THREADS) average_kernel(each_part<T> part, whole_weights<T> weights)
+{
+    each_site site;
+
+    if (!each_locate(part, &site))
+        return;
+    const long long layer = part.first_layer + site.layer;
+    const int channel = static_cast<int>(layer % part.channels);
+    const T old = part.kept[site.offset];
+    int held = 0;
+    if (channel >= weights.weighed || old != old) {
+        part.to[site.offset] = old;
+        return;
+    }
+    if (weights.holds)
+        held = (cuda_reach::inside(weights.x, site.x, part.nx) ? 0 : OP_HELD_X) +
+               (cuda_reach::inside(weights.row, site.row, part.rows) ? 0 : OP_HELD_ROW) +
+               (cuda_reach::inside(weights.plane, layer / part.channels, part.planes) ? 0 : OP_HELD_PLANE);
+    /* Chosen one by one: a look-up would copy all to the thread's own memory. */
+    T whole = weights.whole[0];
+#pragma unroll
+    for (int k = 1; k < 8; k++)
+        whole = held == k ? weights.whole[k] : whole;
+    part.to[site.offset] = cuda_average(part.from[site.offset],
+                                        part.from[site.offset + weights.weighed * part.layer_stride], whole);
+}
+
 /* Channels under one conductivity; a layer of such a launch is a plane. */
 struct joint_group {
     int first, count;
@@ -149,6 +201,16 @@ __global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()
         filter.relax(group.count, now, read, put);
 }
 
+template <typename T> static whole_weights<T> whole_weights_of(const struct op *op)
+{
+    whole_weights<T> weights = {
+        static_cast<int>(op->weighed), op->edge == EDGE_HOLD, {}, op->held[0], op->held[1], op->held[2]};
+
+    for (int held = 0; held < 8; held++)
+        weights.whole[held] = static_cast<T>(op->whole[held]);
+    return weights;
+}
+
 template <typename T> static const void *pointwise_kernel_of(const struct op *op)
 {
     switch (op->kind) {
@@ -162,6 +224,10 @@ template <typename T> static const void *pointwise_kernel_of(const struct op *op
         return reinterpret_cast<const void *>(&cover_kernel<T>);
     case OP_UNCOVER:
         return reinterpret_cast<const void *>(&uncover_kernel<T>);
+    case OP_WEIGH:
+        return reinterpret_cast<const void *>(&weigh_kernel<T>);
+    case OP_AVERAGE:
+        return reinterpret_cast<const void *>(&average_kernel<T>);
     default:
         return op->joint > 0 ? reinterpret_cast<const void *>(&joint_kernel<T>) : NULL;
     }
@@ -218,6 +284,10 @@ static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block
         return CUDA_LAUNCH(job->stream, grid, block, 0, cover_kernel<T>, part, colours);
     case OP_UNCOVER:
         return CUDA_LAUNCH(job->stream, grid, block, 0, uncover_kernel<T>, part, colours);
+    case OP_WEIGH:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, weigh_kernel<T>, part, static_cast<int>(op->weighed));
+    case OP_AVERAGE:
+        return CUDA_LAUNCH(job->stream, grid, block, 0, average_kernel<T>, part, whole_weights_of<T>(op));
     default:
         return launch_joint<T>(job, grid, block, part);
     }

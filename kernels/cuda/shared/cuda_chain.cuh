@@ -63,6 +63,8 @@ CUDA_ARITH_1(sqrt)
 CUDA_ARITH_1(reciprocal)
 CUDA_ARITH_3(react)
 CUDA_ARITH_2(cover)
+CUDA_ARITH_2(present)
+CUDA_ARITH_3(average)
 CUDA_ARITH_3(uncovered)
 CUDA_ARITH_2(srgb_to_linear)
 CUDA_ARITH_2(srgb_from_linear)
@@ -82,11 +84,12 @@ template <typename T> struct cuda_point {
     enum point_kind kind;
     T numbers[POINT_NUMBERS];
     unsigned long long times;
+    bool missing; /* NaN is a sample that is missing, and stays */
 };
 
 template <typename T> cuda_point<T> cuda_point_of(const struct point &point)
 {
-    cuda_point<T> same = {point.kind, {}, point.times};
+    cuda_point<T> same = {point.kind, {}, point.times, point.missing};
 
     for (int i = 0; i < POINT_NUMBERS; i++)
         same.numbers[i] = static_cast<T>(point.numbers[i]);
@@ -96,11 +99,11 @@ template <typename T> cuda_point<T> cuda_point_of(const struct point &point)
 /* What it makes of a sample, once. */
 CUDA_INLINE float cuda_pointed(const cuda_point<float> &point, float v)
 {
-    return arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+    return point.missing && v != v ? v : arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 CUDA_INLINE double cuda_pointed(const cuda_point<double> &point, double v)
 {
-    return arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+    return point.missing && v != v ? v : arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 
 /* The parameters of OP_HEAT, in the work type. */
@@ -115,11 +118,22 @@ template <typename T> struct cuda_heat {
 /* Any op that looks at its neighbours in its own channel, its taps in the device's memory. */
 template <typename T> struct cuda_any_filter {
     enum op_kind kind;
+    bool missing; /* a NaN is a sample that is missing */
     int tap_count;
     const cuda_tap<T> *taps;
     cuda_heat<T> heat;
 
     template <typename Reader> CUDA_INLINE T operator()(T own, const Reader &read) const
+    {
+        if (missing && own != own)
+            return own;
+        return filtered(own, [&](int dx, int drow, int dplane) {
+            const T value = read(dx, drow, dplane);
+            return missing && kind != OP_HEAT ? cuda_present(value, own) : value;
+        });
+    }
+
+    template <typename Reader> CUDA_INLINE T filtered(T own, const Reader &read) const
     {
         switch (kind) {
         case OP_HEAT:
@@ -166,7 +180,8 @@ template <typename T> struct cuda_any_filter {
     template <typename Reader> CUDA_INLINE T relaxed(T own, const Reader &read) const
     {
         T neighbours[OP_HEAT_TAPS], weights[OP_HEAT_TAPS];
-        unsigned centres = 0; /* a bit for the tap that is the sample itself */
+        unsigned centres =
+            0; /* a bit for each tap that reads the sample itself: that on it, or a missing one */
 
 #pragma unroll
         for (int k = 0; k < OP_HEAT_TAPS; k++) {
@@ -174,7 +189,8 @@ template <typename T> struct cuda_any_filter {
                 const cuda_tap<T> tap = taps[k];
                 weights[k] = tap.weight;
                 neighbours[k] = read(tap.dx, tap.drow, tap.dplane);
-                centres |= (tap.dx == 0 && tap.drow == 0 && tap.dplane == 0 ? 1u : 0u) << k;
+                const bool centre = tap.dx == 0 && tap.drow == 0 && tap.dplane == 0;
+                centres |= (centre || (missing && neighbours[k] != neighbours[k]) ? 1u : 0u) << k;
             }
         }
         for (unsigned long long n = 0; n < heat.inner; n++) {
@@ -227,6 +243,7 @@ template <typename T> struct cuda_any_filter {
 
 /* OP_HEAT of channels under one conductivity. */
 template <typename T> struct cuda_joint_filter {
+    bool missing; /* a NaN is a sample that is missing: nothing flows over its faces */
     int tap_count;
     const cuda_tap<T> *taps;
     cuda_heat<T> heat;
@@ -247,12 +264,17 @@ template <typename T> struct cuda_joint_filter {
 #pragma unroll
             for (int k = 0; k < OP_HEAT_TAPS; k++) {
                 if (k < tap_count) {
-                    const T difference = read(k, c) - u;
+                    const T difference = jump(read(k, c), u);
                     sum = k == 0 ? factors[k] * difference : cuda_fma(factors[k], difference, sum);
                 }
             }
             put(c, heat.reacts ? cuda_react(u + sum, heat.reaction, heat.remainder) : u + sum);
         }
+    }
+
+    CUDA_INLINE T jump(T value, T own) const
+    {
+        return missing ? cuda_present(value - own, T(0)) : value - own;
     }
 
     /* c·g(s) of every face. */
@@ -265,7 +287,7 @@ template <typename T> struct cuda_joint_filter {
 #pragma unroll
             for (int k = 0; k < OP_HEAT_TAPS; k++) {
                 if (k < tap_count) {
-                    const T q = (read(k, c) - u) * heat.inverse_scale;
+                    const T q = jump(read(k, c), u) * heat.inverse_scale;
                     factors[k] = c == 0 ? q * q : cuda_fma(q, q, factors[k]);
                 }
             }
@@ -371,19 +393,22 @@ template <typename T> static inline cuda_heat<T> cuda_heat_of(const struct op *o
 
 template <typename T> static inline cuda_any_filter<T> cuda_any_filter_of(const struct cuda_op *op)
 {
-    return {op->op->kind, static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
-            cuda_heat_of<T>(op->op)};
+    return {op->op->kind, op->op->missing, static_cast<int>(op->op->tap_count),
+            static_cast<const cuda_tap<T> *>(op->taps), cuda_heat_of<T>(op->op)};
 }
 
 template <typename T> static inline cuda_joint_filter<T> cuda_joint_filter_of(const struct cuda_op *op)
 {
-    return {static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
+    return {op->op->missing, static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
             cuda_heat_of<T>(op->op)};
 }
 
-/* A linear op is a tap chain: OP_TAPS, and one linear relaxation without a reaction. */
+/* A linear op is a tap chain: OP_TAPS, and one linear relaxation without a reaction. Not where samples may be
+   missing: what a tap reads then depends on the sample. */
 static inline bool cuda_is_chain(const struct op *op)
 {
+    if (op->missing)
+        return false;
     if (op->kind == OP_HEAT)
         return op->flux == FLUX_LINEAR && op->inner == 1 && !op->reacts;
     return op->kind == OP_TAPS;

@@ -38,6 +38,8 @@ template <typename T> struct coding {
     bool ranged;
     struct stretch stretch;
     struct sample_limits stretched; /* likewise of values that are stretched */
+    bool marked;                    /* colours that equal the mark in a file are missing: NaN in a field */
+    T mark;
 
     /* All points, in turn. */
     CUDA_INLINE T after_points(T value) const
@@ -93,6 +95,8 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     for (unsigned i = 0; i < encoding->point_count; i++)
         coding.points[i] = cuda_point_of<T>(encoding->points[i]);
     coding.swapped = encoding->swapped;
+    coding.marked = encoding->marked;
+    coding.mark = static_cast<T>(encoding->mark);
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
     coding.ranged = encoding->ranged;
@@ -199,6 +203,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
                 static_cast<size_t>(pixel.plane) - counted.first < counted.count)
                 strays++;
             if (channel < coding.colours) {
+                if (coding.marked && value == coding.mark)
+                    value = T(NAN);
                 value = coding.after_points(coding.decoded(value));
                 if (coding.premultiply) {
                     pixel.of(to, coding.colours + 1 + channel) = value;
@@ -227,7 +233,9 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
         value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
                                cuda_cover(pixel.of(from, coding.colours), coding.opaque));
     value = coding.encoded(coding.after_points(value));
-    return coding.associated ? value * cuda_cover(pixel.of(from, coding.colours), coding.opaque) : value;
+    if (coding.associated)
+        value = value * cuda_cover(pixel.of(from, coding.colours), coding.opaque);
+    return coding.marked && value != value ? coding.mark : value;
 }
 
 /* Values that storing changes, counted by a thread. */

@@ -120,7 +120,7 @@ struct cuda_rung {
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
 /* Chains of at most CUDA_SHORT_CHAIN taps, and longer ones, whose kernels know their taps; other ops, which
-   one filter serves; and OP_PASSES. */
+   one filter serves; OP_PASSES; and ops whose neighbours may be missing. */
 enum cuda_ops {
     CUDA_SHORT_CHAINS = 1,
     CUDA_LONG_CHAINS = 2,
@@ -128,7 +128,9 @@ enum cuda_ops {
     CUDA_OTHERS = 4,
     CUDA_LONG_OPS = CUDA_LONG_CHAINS | CUDA_OTHERS,
     CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS,
-    CUDA_PASSES = 8
+    CUDA_PASSES = 8,
+    CUDA_MISSING = 16,
+    CUDA_EVERY_OP = CUDA_ALL_OPS | CUDA_MISSING
 };
 
 #define CUDA_SHORT_CHAIN 7

@@ -63,6 +63,7 @@ struct leaf_place {
 template <typename T> struct change_source {
     cuda_view<T> a, b;
     long long first;
+    bool missing; /* samples that are NaN in b do not count */
 
     typedef double item;
     typedef double total;
@@ -77,10 +78,11 @@ template <typename T> struct change_source {
         if (i >= place.length)
             return 0.0;
         const int x = place.begin + i;
+        const T after = b.row(first + place.plane, place.channel, place.row)[x];
         const double difference =
             static_cast<double>(a.row(first + place.plane, place.channel, place.row)[x]) -
-            static_cast<double>(b.row(first + place.plane, place.channel, place.row)[x]);
-        return difference * difference;
+            static_cast<double>(after);
+        return missing && after != after ? 0.0 : difference * difference;
     }
     static CUDA_INLINE item folded(item lower, item upper)
     {
@@ -124,6 +126,8 @@ struct tally_source {
     int nx, rows, channels;
     enum sample_type type;
     bool swapped;
+    int marked; /* channels in which samples that equal the mark are missing */
+    double mark;
 
     typedef tally_item item;
     typedef struct tally total;
@@ -142,7 +146,7 @@ struct tally_source {
             return item;
         const long long pixel = (place.plane * rows + place.row) * nx + place.begin + i;
         const double value = packed_value(type, packed, pixel * channels + place.channel, swapped);
-        if (value != value) {
+        if (value != value || (place.channel < marked && value == mark)) {
             item.nans = 1;
             return item;
         }
@@ -505,9 +509,10 @@ size_t cuda_tally_scratch(const struct shape *shape, size_t planes)
 
 template <typename T>
 cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
-                        int channels, struct range planes, void *scratch, double *sums, cudaStream_t stream)
+                        int channels, bool missing, struct range planes, void *scratch, double *sums,
+                        cudaStream_t stream)
 {
-    const change_source<T> source = {a, b, static_cast<long long>(planes.first)};
+    const change_source<T> source = {a, b, static_cast<long long>(planes.first), missing};
 
     return reduce(reduction, source,
                   leaves_of(reduction, a.nx, a.rows, channels, static_cast<long long>(planes.count)), scratch,
@@ -516,7 +521,7 @@ cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<
 
 #define INSTANTIATE(T)                                                                                       \
     template cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a,          \
-                                     const cuda_view<T> &b, int channels, struct range planes,               \
+                                     const cuda_view<T> &b, int channels, bool missing, struct range planes, \
                                      void *scratch, double *sums, cudaStream_t stream);
 
 INSTANTIATE(float)
@@ -531,8 +536,9 @@ cudaError_t cuda_tally(const struct cuda_reduction *reduction, const struct enco
         leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows), channels,
                   static_cast<long long>(planes));
 
-    const tally_source source = {packed,   anchors,        leaves.nx,        leaves.rows,
-                                 channels, encoding->type, encoding->swapped};
+    const int marked = encoding->marked ? static_cast<int>(encoding_colours(encoding)) : 0;
+    const tally_source source = {packed,         anchors,           leaves.nx, leaves.rows,   channels,
+                                 encoding->type, encoding->swapped, marked,    encoding->mark};
 
     return reduce(reduction, source, leaves, scratch, tallies, stream);
 }

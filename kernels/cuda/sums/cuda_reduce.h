@@ -32,10 +32,11 @@ size_t cuda_change_scratch(const struct shape *shape, size_t planes);
 size_t cuda_tally_scratch(const struct shape *shape, size_t planes);
 
 /* Σ (a − b)² of the first `channels` channels: sums[plane · channels + channel], from the first plane of the
- * range. */
+ * range. Where samples may be `missing`, those that are so in b do not count. */
 template <typename T>
 cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
-                        int channels, struct range planes, void *scratch, double *sums, cudaStream_t stream);
+                        int channels, bool missing, struct range planes, void *scratch, double *sums,
+                        cudaStream_t stream);
 
 /* Tallies of the channels of packed planes: tallies[plane · channels + channel], each from nothing, about
    anchors[plane · channels + channel]; shape gives nx and rows. */
