@@ -96,11 +96,12 @@ double encoding_alpha_factor(const struct encoding *encoding);
 void encoding_outside(const struct encoding *encoding, enum work_type work, double value, double *channels);
 
 enum op_kind {
-    OP_TAPS,     /* u ← Σ w·v */
-    OP_PASSES,   /* several OP_TAPS, one after another, as one */
-    OP_HEAT,     /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
-    OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the step's input, u its blur */
-    OP_COMBINE,  /* u ← a function of kept and u: combine.def */
+    OP_TAPS,    /* u ← Σ w·v */
+    OP_PASSES,  /* several OP_TAPS, one after another, as one */
+    OP_HEAT,    /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
+    OP_UNSHARP, /* u ← fma(amount, kept − u, kept): kept is the step's input, u its blur */
+    OP_COMBINE, /* u ← a function of kept and u: combine.def */
+    OP_BILATERAL, /* u ← Σ w·g·v / Σ w·g, with g = exp(−q²) and q the difference of v and u times 1/K */
     OP_GRADIENT, /* the length of the vector of central differences */
     OP_RANK,     /* one of the samples that the taps read, by their order: voxfilt(7), ARITHMETIC */
     OP_POINT,    /* a function of a single sample: points.def */
@@ -135,8 +136,9 @@ struct op {
     double *outside; /* EDGE_CONSTANT: a value for each channel of the field */
 
     unsigned channels; /* that are computed, from the first on; the others keep their values */
-    unsigned joint; /* OP_HEAT with FLUX_PM1 or FLUX_PM2: this number of channels, from the first on, have one
-                       conductivity, and those behind them another; 0: each channel has its own */
+    unsigned joint;    /* OP_HEAT with FLUX_PM1 or FLUX_PM2, OP_BILATERAL: this number of channels, from the
+                          first    on, have one conductivity or g, and those behind them another; 0: each channel
+                          has its    own */
 
     /* In raster order. OP_TAPS: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for FLUX_TANH, the faces
        with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis, with the
@@ -146,7 +148,7 @@ struct op {
     struct reach x, row, plane;
 
     enum flux flux;
-    double inverse_scale; /* 1/K */
+    double inverse_scale; /* OP_HEAT, OP_BILATERAL: 1/K */
     double rate;          /* FLUX_TANH: alpha·dt·K */
     uint64_t inner;       /* relaxations against frozen neighbours; 1 for every other op */
     bool reacts;

@@ -24,6 +24,8 @@ const char *op_name(const struct op *op)
         return "unsharp";
     case OP_COMBINE:
         return combines[op->combine];
+    case OP_BILATERAL:
+        return "bilateral";
     case OP_GRADIENT:
         return "gradient";
     case OP_RANK:

@@ -650,6 +650,25 @@ START_TEST(ranks_are_counted)
 }
 END_TEST
 
+/* The radius goes by the spacing of each axis. */
+START_TEST(bilateral_weighs_distance)
+{
+    struct stage stage;
+
+    build("-f bilateral:1.5u,7 --spacing 1,3,0.75", 3, &stage);
+    ck_assert_double_eq(stage.body.amount, 7.0);
+    ck_assert_uint_eq(stage.body.taps.count, 7 * 3 * 9);
+    ck_raster_order(&stage.body.taps);
+    for (size_t i = 0; i < stage.body.taps.count; i++) {
+        const struct tap *tap = &stage.body.taps.taps[i];
+        double x = tap->dx / 1.5, y = tap->dy / 0.5, z = tap->dz / 2.0;
+        double wanted = exp(-0.5 * (x * x + y * y + z * z));
+        ck_assert_double_eq_tol(tap->weight, wanted, 1e-15 * wanted);
+    }
+    stage_free(&stage);
+}
+END_TEST
+
 START_TEST(unsharp_takes_its_amount)
 {
     struct stage stage;
@@ -1138,6 +1157,7 @@ static const struct {
     {"-f gauss:1,order=0,1", false},
     {"-f gauss:0.3,order=2,0", false},
     {"-f log:1", false},
+    {"-f bilateral:1,5", true},
     {"-f dog:1,2", false},
     {"-f gradmag:1", false},
     {"-f identity", true},
@@ -1396,6 +1416,7 @@ static Suite *model_suite(void)
     tcase_add_test(filters, derivatives_of_gauss);
     tcase_add_test(filters, chains_of_derivatives);
     tcase_add_test(filters, ranks_are_counted);
+    tcase_add_test(filters, bilateral_weighs_distance);
     tcase_add_test(filters, unsharp_takes_its_amount);
     tcase_add_loop_test(filters, bad_filters_are_refused, 0, (int)LENGTH(filter_refusals));
     tcase_add_test(stages, the_limit_is_stable);

@@ -539,6 +539,8 @@ static const char *const chains[] = {
     "-d 4,3,8 -t i32 -f heat -s 2 -f gradient",
     "-d 4,3,8 -t u64 -f gauss:0.6 --out-type f64",
     "-d 9,8 -t i8 -f unsharp:0.5,1 -s 2",
+    "-d 5,4,21 -t u8 -f bilateral:0.7,40 -s 3 -f heat -s 2",
+    "-d 5,29 -t i16 --channels 3 -f bilateral:1,9000 -f bilateral:0.5,8000 -s 4 --until 100 --check-every 2",
     "-d 5,4,23 -f log:0.7 -s 2 -f heat -s 3",
     "-d 5,4,31 -t u8 -f median:1 -s 2 -f max:3 -f min:2,ball",
     "-d 5,4,37 -t u8 -f morphgrad:1 -s 2 -f tophat:2 -f close:1,ball",

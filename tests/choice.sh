@@ -197,6 +197,7 @@ for sigma in 1.5 3 10; do
 done
 cube -f unsharp:2,1
 cube -f log:1.5
+cube -f bilateral:1,20
 square -f gradmag:2
 cube -f median:1
 square -f median:1

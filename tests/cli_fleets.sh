@@ -50,6 +50,7 @@ for edge in reflect mirror nearest wrap constant:7 hold; do
     on_fleets "a wide star, -e $edge" '3' -i tall.raw -d 13,9,47 -t u16 -f star:8 -f scale:0.01,5 -s 3 -e $edge
     on_fleets "a chain, -e $edge" '1 3' -i tall.raw -d 13,9,47 -t u16 \
         -f gauss:1 -e $edge -f unsharp:1,0.5 -e $edge -f heat -s 4 -e $edge -f gradient -e $edge
+    on_fleets "a bilateral mean, -e $edge" '2 3' -i tall.raw -d 13,9,47 -t u16 -f bilateral:1,9000 -s 3 -e $edge
     on_fleets "chains of passes, -e $edge" '2 3' -i tall.raw -d 13,9,47 -t u16 \
         -f log:0.7 -e $edge -f dog:0.4,1 -s 2 -e $edge -f gradmag:0.6 -e $edge --out-type f32
     on_fleets "ranks, -e $edge" '2 3' -i tall.raw -d 13,9,47 -t u16 \

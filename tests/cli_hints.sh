@@ -138,12 +138,12 @@ idle() # NOTE OPTION ARGUMENT...
 
 printf '0 0 0 2\n' > centre.taps
 printf '0 0 0 0.5\n1 0 0 0.5\n' > ahead.taps
-for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1 dog:0,0.1 median:0; do
+for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1 dog:0,0.1 bilateral:0.2,1 median:0; do
     idle "$spec reads no neighbours" '--edge wrap' -f "$spec"
 done
 idle 'heat reads no neighbours' '--edge hold' -f heat --dt 0
 for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1 log:1 dog:1,2 gradmag:1 gauss:1,order=2,0,0 \
-    median:1,ball max:2; do
+    bilateral:1,9 median:1,ball max:2; do
     idle "$spec is the same when flipped" --flip -f "$spec"
 done
 

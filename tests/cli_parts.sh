@@ -31,7 +31,7 @@ make_volume -d 21,15,30 -t u16 -o scan.raw
 for edge in reflect mirror nearest wrap constant:9 hold; do
     for job in '-f heat -s 7' '-f gauss:1.3 -f unsharp:1,2' '-f laplace -s 2 --out-type f32' '-f identity' \
         '-f log:1 -f gradmag:0.8 --out-type f32' \
-        '-f median:1 -s 2 -f max:3 -f order:2,7,ball' \
+        '-f bilateral:1,8000 -s 2' '-f median:1 -s 2 -f max:3 -f order:2,7,ball' \
         '-f tophat:2 -f morphgrad:1' \
         '-f heat --flux pm2 --scale 900 -s 5 -j 3 -m 300K'; do
         has_turn || continue

@@ -40,7 +40,7 @@ v16 -f sobel:y --spacing 3,1,3 -o across.raw
 v16 -f sobel:y -o plain.raw
 same 'spacing across a derivative does not count' across.raw plain.raw
 
-for filter in gauss:1 box:1 dog:1,2 unsharp:1,1 median:1 max:1 sharpen identity matrix:2 seven:1,2,3,4,5,6,7 \
+for filter in gauss:1 box:1 bilateral:1,9 dog:1,2 unsharp:1,1 median:1 max:1 sharpen identity matrix:2 seven:1,2,3,4,5,6,7 \
     twentyseven:1,2,3,4; do
     refuses 2 'voxfilt: --spacing: no stage of this chain uses it, and the output does not keep it' v16 -f "$filter" --spacing 1,2,3 -o out
 done
@@ -50,7 +50,7 @@ result $? 'which keeps it'
 accepts 'a header alone may be asked for by --out-format' '' v16 -f identity --spacing 0.5,0.25,2 --out-format mha -o spaced
 accepts 'spacing that the output does not keep is told' 'voxfilt: spaced.nrrd: left out: spacing
 ' voxfilt -i spaced.nrrd -f identity -o spaced.npy
-for filter in heat gauss:1u gauss:1,order=1,0,0 unsharp:1u,1 laplace star:4 sobel:x prewitt:y gradient log:1 dog:1u,2 gradmag:1; do
+for filter in heat gauss:1u gauss:1,order=1,0,0 bilateral:1u,9 unsharp:1u,1 laplace star:4 sobel:x prewitt:y gradient log:1 dog:1u,2 gradmag:1; do
     accepts "--spacing means something to $filter, before others" '' \
         v16 -f "$filter" -f box:1 --spacing 1,2,3 -o spaced.raw
 done

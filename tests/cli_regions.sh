@@ -32,7 +32,7 @@ make_volume -d 21,15,30 -t u16 -o scan.raw
 for job in '-f heat -s 12' '-f gauss:1.5 -e wrap' '-f unsharp:1,2 -e constant:5 --out-type f32' '-f identity' \
     '-f heat --until 20 -s 200 --check-every 3' '-f sobel:x --out-range auto' '-f heat -s 40 -m 90K' \
     '-f dog:0.5,1.3 -e hold -f gradmag:1 -s 2 --out-type f32' \
-    '-f median:1 -e hold -f min:4 -f percentile:2,70,ball -e wrap' \
+    '-f bilateral:1,5000 -e wrap' '-f median:1 -e hold -f min:4 -f percentile:2,70,ball -e wrap' \
     '-f box:2 -e hold -f gradient -e mirror --work f64' '-f identity --out-endian big'; do
     case $job in
     *f32) bytes=4 ;;

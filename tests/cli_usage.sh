@@ -86,6 +86,11 @@ refuses 2 'voxfilt: --filter: gauss:1,order=0,0.5,0: the order of a derivative i
 refuses 2 'voxfilt: --filter: gauss:1,order=0,0,1: this grid has no z axis' voxfilt -i v8.raw -d 8,64 -f gauss:1,order=0,0,1 -o out
 refuses 2 'voxfilt: --filter: log:0.1: a derivative along x of a standard deviation of 0.1 samples has no taps: it takes 0.125 or more' v8 -f log:0.1 -o out
 refuses 2 'voxfilt: --filter: gradmag:-1: a standard deviation of -1 is below 0' v8 -f gradmag:-1 -o out
+refuses 2 'voxfilt: --filter: bilateral:1: expected bilateral:SS[u],SR' voxfilt -f bilateral:1
+refuses 2 'voxfilt: --filter: bilateral:0,1: both standard deviations are above 0' v8 -f bilateral:0,1 -o out
+refuses 2 'voxfilt: --filter: bilateral:1,-2: both standard deviations are above 0' v8 -f bilateral:1,-2 -o out
+refuses 2 'voxfilt: --filter: bilateral:33,1: a radius of 66 is more than 64' v8 -f bilateral:33,1 -o out
+refuses 2 'voxfilt: bilateral:1,1e-39: 1/SR of 7.07107e+38 does not fit f32 (--work f64 has a larger range)' v8 -f bilateral:1,1e-39 -o out
 refuses 2 'voxfilt: --filter: dog:1: expected dog:S1[u],S2' voxfilt -f dog:1
 refuses 2 'voxfilt: --filter: gauss:1e9: a radius of 4000000000 is more than 1048576' v8 -f gauss:1e9 -o out
 refuses 2 'voxfilt: --filter: box:1.5: the radius is a whole number, 0 or more' v8 -f box:1.5 -o out

@@ -47,7 +47,7 @@ def stage(pick, flat):
         lambda: ["-f", f"star:{pick.choice([2, 4, 6, 8])}", "-s", str(pick.randint(1, 3))],
         lambda: ["-f", pick.choice(["sobel:x", "prewitt:y", "gradient", "sharpen", "identity"])],
         lambda: ["-f", "unsharp:1,0.5"],
-        lambda: ["-f", pick.choice(["log:1", "dog:0.7,1.5", "gradmag:1"])],
+        lambda: ["-f", pick.choice(["log:1", "dog:0.7,1.5", "gradmag:1", "bilateral:1,30"])],
         lambda: ["-f", pick.choice(["median:1", "max:3", "min:2,ball", "percentile:1,30", "order:1,2,x"])],
         lambda: ["-f", "scale:0.5,3"],
         lambda: ["-f", 'matrix:"1 2 1; 2 4 2; 1 2 1"/16'.replace('"', ""), "-s", str(pick.randint(1, 4))],

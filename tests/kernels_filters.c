@@ -33,6 +33,9 @@ static const struct spec {
     {"gradmag:0.6", ANY},
     {"gauss:1,0.4,0", SOLID},
     {"gauss:0.3,1.2", FLAT},
+    {"bilateral:0.2,1", ANY},
+    {"bilateral:0.5,0.4", ANY},
+    {"bilateral:1,2", ANY},
     {"box:0", ANY},
     {"box:2,0,1", SOLID},
     {"box:0,3", FLAT},
@@ -303,6 +306,7 @@ START_TEST(spaced_derivatives)
     check_options("-f star:6 --spacing 2,1e40,0.9", EITHER);
     check_options("-f sobel:y --spacing 1,0.6,1", EITHER);
     check_options("-f gauss:0.5,order=1,2,0 --spacing 2,0.6,1", EITHER);
+    check_options("-f bilateral:0.8u,0.5 --spacing 2,0.6,1", EITHER);
     check_options("-f log:0.8u --spacing 2,0.6,1", ANY);
     check_options("-f gradmag:0.5 --spacing 1e-3,0.6,2", ANY);
 }
@@ -318,6 +322,7 @@ START_TEST(long_rows)
                                          "-f box:2",
                                          "-f unsharp:1,2",
                                          "-f gradmag:0.6",
+                                         "-f bilateral:0.5,0.7",
                                          "-f gradient",
                                          "-f heat --flux pm1 --scale 1",
                                          "-f heat --flux tanh --scale 1 --steps 1"};
@@ -386,6 +391,16 @@ static const char *const joint_stages[] = {
     "--steps 1 --flux pm1 --scale 0.7", "--steps 3 --flux pm2 --scale 0.4",
     "--steps 2 --flux pm1 --scale 0.9 --inner 3 --dt 0.1",
     "--steps 2 --flux pm2 --scale 0.6 --inner 2 --reaction 0.3", "--steps 1 --flux pm2 --scale 2 --dt 0"};
+
+/* A pixel's channels have one weight. */
+START_TEST(bilateral_channels)
+{
+    static const unsigned channels[] = {2, 3, 4, 5, 9};
+
+    check_channels("-f bilateral:0.6,0.3", channels, LENGTH(channels), 1);
+    check_channels("-f bilateral:0.5,0.8 -s 2", channels, LENGTH(channels), 3);
+}
+END_TEST
 
 /* Up to as many as a tile takes together, and more. */
 START_TEST(joint_conductivity)
@@ -479,6 +494,7 @@ TCase *filters_case(void)
     tcase_add_test(tests, spaced_derivatives);
     tcase_add_test(tests, long_rows);
     tcase_add_test(tests, every_way);
+    tcase_add_test(tests, bilateral_channels);
     tcase_add_loop_test(tests, joint_conductivity, 0, (int)LENGTH(joint_stages));
     tcase_add_loop_test(tests, missing_samples, 0, (int)LENGTH(stages_of_missing));
     tcase_add_test(tests, missing_samples_of_channels);

@@ -1,4 +1,5 @@
-"""The table of voxfilt(7), section SCIPY, held against scipy.ndimage: every row, with every edge mode that both have.
+"""The table of voxfilt(7), section SCIPY, held against scipy.ndimage: every row, with every edge mode that both have;
+and bilateral, which scipy does not have, against a loop over its window.
 
 Prints a line for each, "STATUS NAME", for the script of cases that runs it.
 """
@@ -71,6 +72,27 @@ def by_voxfilt(options, samples, edge):
     return numpy.frombuffer(run.stdout).reshape(samples.shape)
 
 
+def bilateral(samples, distance, difference, edge):
+    mode, _, value = edge.partition(":")
+    mode = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge"}.get(mode, mode)
+    reach = int(2 * distance + 0.5)
+    padded = numpy.pad(samples, reach, mode, **({"constant_values": float(value or 0)} if mode == "constant" else {}))
+    total, weights = numpy.zeros(samples.shape), numpy.zeros(samples.shape)
+    for offsets in itertools.product(range(-reach, reach + 1), repeat=samples.ndim):
+        there = padded[tuple(slice(reach + o, reach + o + n) for o, n in zip(offsets, samples.shape))]
+        square = sum(o * o for o in offsets) / distance**2 + (there - samples) ** 2 / difference**2
+        total += numpy.exp(-0.5 * square) * there
+        weights += numpy.exp(-0.5 * square)
+    return total / weights
+
+
+def agree_bilaterally(distance, difference, edge, shape):
+    samples = numpy.random.default_rng(5).uniform(-100, 100, shape)
+    ours = by_voxfilt(f"-f bilateral:{distance},{difference}", samples, edge)
+    theirs = bilateral(samples, distance, difference, edge)
+    return numpy.abs(ours - theirs).max() <= TOLERANCE * numpy.abs(samples).max()
+
+
 def agree(expression, options, edge, shapes):
     random = numpy.random.default_rng(5)
     for shape in shapes:
@@ -98,6 +120,11 @@ def main():
     of_rods = OF_RODS + [row for row in rows if not re.search(r"axis|order|\[|\(a, \(", row[0])]
     for (expression, options), edge in itertools.product(of_rods, EDGES):
         print(0 if agree(expression, options, edge, RODS) else 1, f"one axis: {expression} is {options}, {edge}")
+    windows = [(0.3, 50), (1, 20), (1.7, 90)]
+    for (distance, difference), edge in itertools.product(windows, EDGES):
+        for shape in [*SHAPES, (1, 1, 3), (7, 13), (3, 1), *RODS]:
+            good = agree_bilaterally(distance, difference, edge, shape)
+            print(0 if good else 1, f"bilateral:{distance},{difference} of {shape} is a loop, {edge}")
     return 0 if len(rows) >= 10 else 1
 
 

@@ -8,6 +8,7 @@
 static const char *const chains[] = {
     "-f heat -s 3",
     "-f gauss:0.7 -f unsharp:1,2",
+    "-f bilateral:0.8,50 -s 2 --stats",
     "-f log:0.6 -f gradmag:0.5 -s 2 -f dog:0.4,0.7 --out-type f32",
     "-f median:1 -f max:2 -s 2 -f order:1,1,ball",
     "-f tophat:1 -f morphgrad:1 -s 2 -f blackhat:1,ball",

@@ -565,8 +565,8 @@ INTENSITY = 'ElementToIntensityFunction'
 SEVEN = '-f seven:.25,.1,.1,.1,.1,.1,.1'
 VALUE_STAGES = (
     '-f identity', '-f gauss:1', '-f laplace', '-f star:4', '-f sobel:x', '-f gradient', '-f gradient -e hold',
-    '-f gauss:1,order=0,1,0', '-f log:1', '-f dog:1,2 -e constant:30', '-f gradmag:1',
-    '-f median:1', '-f min:1 -e constant:30', '-f tophat:1', '-f morphgrad:1 -e constant:30', '-f blackhat:1,ball -e hold', '-f max:2,ball -e hold', '-f percentile:1,20',
+    '-f gauss:1,order=0,1,0', '-f log:1', '-f dog:1,2 -e constant:30', '-f gradmag:1', '-f bilateral:1,300',
+    '-f median:1', '-f min:1 -e constant:30', '-f tophat:1', '-f morphgrad:1 -e constant:30', '-f blackhat:1,ball -e hold', '-f max:2,ball -e hold', '-f percentile:1,20', '-f bilateral:1,300 -e constant:-700',
     '-f gradient -s 2 -e constant:-900', '-f sharpen -e constant:30', '-f unsharp:1,2 -e constant:5', '-f laplace -e hold',
     '-f scale:2,7', '-f scale:2,7 -s 3', '-f scale:0.5,7 --until 20', SEVEN, SEVEN + ' -s 3', SEVEN + ' -e constant:-700',
     SEVEN + ' -s 3 -e constant:-700', SEVEN + ' -s 3 -e hold', SEVEN + ' --until 50', '-f seven:9,1,1,1,1,1,1 -s 60',

@@ -849,6 +849,41 @@ static void diffuse_jointly(const struct stage *stage, const struct grid *whole,
     free(relaxation.chain.links);
 }
 
+/* ---- bilateral ---- */
+
+/* Channels of a pixel that share their weights. */
+static void bilateral(const struct stage *stage, const struct lattice *channels, unsigned count, double *to)
+{
+    enum work_type work = channels->work;
+    double inverse = rounded(work, sqrt(0.5) / stage->body.amount);
+    struct chain chain = chain_of(&stage->body.taps, work);
+    size_t samples = count_samples(channels);
+
+    for (size_t i = 0; i < samples; i++) {
+        double sums[CHANNELS] = {0.0}, total = 0.0;
+        bool held;
+        long at[3];
+        locate(channels, i, at);
+        held = is_held(channels, at, &chain);
+        for (size_t k = 0; k < chain.count && !held; k++) {
+            const struct link *link = &chain.links[k];
+            double s = 0.0, weight;
+            for (unsigned c = 0; c < count; c++) {
+                double difference = minus(work, read_link(&channels[c], at, link), channels[c].samples[i]);
+                double q = times(work, difference, inverse);
+                s = extend(work, c, q, q, s);
+            }
+            weight = times(work, link->weight, decayed(work, s));
+            for (unsigned c = 0; c < count; c++)
+                sums[c] = extend(work, k, weight, read_link(&channels[c], at, link), sums[c]);
+            total = k == 0 ? weight : plus(work, total, weight);
+        }
+        for (unsigned c = 0; c < count; c++)
+            to[c * samples + i] = held ? channels[c].samples[i] : over(work, sums[c], total);
+    }
+    free(chain.links);
+}
+
 /* ---- what combines ---- */
 
 static double slope(const struct lattice *lattice, const long at[3], unsigned axis, double weight)
@@ -1129,6 +1164,9 @@ static void step(const struct stage *stage, const struct grid *whole, const stru
     case FILTER_UNSHARP:
         unsharp(stage, grid, from, to);
         break;
+    case FILTER_BILATERAL:
+        bilateral(stage, from, 1, to);
+        break;
     case FILTER_GRADIENT:
         gradient(grid, from, to);
         break;
@@ -1371,13 +1409,23 @@ static void take_colour(const struct reference_job *job, const struct stage *sta
         uncover_fields(job, fields);
 }
 
-/* Channels whose conductivity is one, from the first on: colours, and alpha if it weighs them. */
+/* Channels whose conductivity or weights are one, from the first on: colours, and alpha if it weighs them. */
 static unsigned count_joint(const struct reference_job *job, const struct stage *stage,
                             const struct fields *fields)
 {
-    if (stage->filter->kind != FILTER_HEAT || !stage->heat.joint)
+    if (stage->filter->kind != FILTER_BILATERAL && (stage->filter->kind != FILTER_HEAT || !stage->heat.joint))
         return 1;
     return colours_of(&job->in) + (fields->covered ? 1 : 0);
+}
+
+/* One step of a stage on channels that go together. */
+static void step_jointly(const struct stage *stage, const struct grid *grid, const struct lattice *channels,
+                         unsigned count, double *to)
+{
+    if (stage->filter->kind == FILTER_BILATERAL)
+        bilateral(stage, channels, count, to);
+    else
+        diffuse_jointly(stage, grid, channels, count, to);
 }
 
 static unsigned smaller(unsigned a, unsigned b)
@@ -1413,10 +1461,9 @@ static void step_all(const struct reference_job *job, const struct stage *stage,
         step(stage, &job->grid, &from[c], fields->after + c * fields->count);
     if (joint < 2)
         return;
-    diffuse_jointly(stage, &job->grid, from, smaller(joint, count), fields->after);
+    step_jointly(stage, &job->grid, from, smaller(joint, count), fields->after);
     if (count > joint)
-        diffuse_jointly(stage, &job->grid, from + joint, count - joint,
-                        fields->after + joint * fields->count);
+        step_jointly(stage, &job->grid, from + joint, count - joint, fields->after + joint * fields->count);
 }
 
 static double rms_change(const struct reference_job *job, const struct fields *fields)

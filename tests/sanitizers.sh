@@ -103,6 +103,8 @@ done
 for edge in reflect hold wrap; do
     block -f log:1.5 -e $edge
     block -f gradmag:2 -e $edge --work f64
+    block -f bilateral:1,20 -e $edge
+    block -f bilateral:2,20 -e $edge --work f64
 done
 volume --alpha 10 --dt 1 --force -s 50
 volume --until 1e-3 --check-every 4 -s 12
@@ -150,6 +152,7 @@ picture rgb.png --flux pm2 --scale 20 -s 5 --flux-channels separate
 picture rgb.png --flux pm1 --scale 20 -s 3 --flux-channels separate
 picture gray.png --flux tanh --scale 20 -s 2
 picture rgba.png -f sobel:x
+picture rgba.png -f bilateral:1,20
 picture rgb.png --linear -s 4
 picture gray.png -f gauss:2
 for side in 5 9 13 23; do

@@ -127,6 +127,27 @@ static void advance_joint(const struct op *op, const struct field *from, const s
         relax_joint(&joint);
 }
 
+/* The bilateral mean of channels that share their weights. */
+static void advance_bilateral(const struct op *op, const struct field *from, const struct site *site,
+                              size_t channels, real *out)
+{
+    const struct block block = {op, from, site};
+    const size_t stride = from->shape.rows * from->shape.nx, count = site->count;
+    real factors[BLOCK], totals[BLOCK], scratch[BLOCK];
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        for (size_t c = 0; c < channels; c++)
+            add_square(c == 0, (real)op->inverse_scale, read_block(&block, k, c, scratch),
+                       in_channel(from, site, site->channel + (unsigned)c), count, factors);
+        joint_factors(FLUX_PM1, (real)op->taps[k].weight, count, factors);
+        for (size_t c = 0; c < channels; c++)
+            chain_factors(k == 0, factors, read_block(&block, k, c, scratch), count, out + c * stride);
+        add_factors(k == 0, factors, count, totals);
+    }
+    for (size_t c = 0; c < channels; c++)
+        divide_row(totals, count, out + c * stride);
+}
+
 /* The squares of the slopes along all axes, then the root. */
 static void advance_gradient(const struct op *op, const struct field *from, const struct site *site,
                              real *out)
@@ -322,6 +343,9 @@ static void advance_block(const struct op *op, const struct field *from, const s
     case OP_HEAT:
         advance_heat(op, from, site, out);
         break;
+    case OP_BILATERAL:
+        advance_bilateral(op, from, site, 1, out);
+        break;
     case OP_GRADIENT:
         advance_gradient(op, from, site, out);
         break;
@@ -360,11 +384,16 @@ static void advance_block(const struct op *op, const struct field *from, const s
 static void advance_group(const struct op *op, const struct field *from, const struct field *kept,
                           struct field *to, struct site site, size_t channels)
 {
+    real *out = row_of(to, site.plane, site.channel, site.row) + site.begin;
+
     if (op->joint == 0) {
         advance_block(op, from, kept, to, &site);
         return;
     }
-    advance_joint(op, from, &site, channels, row_of(to, site.plane, site.channel, site.row) + site.begin);
+    if (op->kind == OP_BILATERAL)
+        advance_bilateral(op, from, &site, channels, out);
+    else
+        advance_joint(op, from, &site, channels, out);
     for (; channels > 0 && edge_has(op->edge, EDGE_KEEPS_SAMPLE); channels--, site.channel++)
         hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
 }

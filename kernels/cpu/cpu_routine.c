@@ -102,6 +102,8 @@ static const char *refuse_tiles(const struct op *op)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op->missing && op->kind != OP_HEAT)
         return "in place of neighbours that are missing it reads the sample itself";
+    if (op->kind == OP_BILATERAL)
+        return "its weights take the time, and rows are read in place";
     if (op_group_most(op) > MOST_LAYERS)
         return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";
     return NULL;
@@ -211,11 +213,16 @@ static const char *reason_for(const struct rung_wish *wish)
 }
 
 /* Of a core, on a sample, in each step of a pass. */
+/* A tap whose weight is an exponential, in taps. */
+#define BILATERAL_TAP 8.0
+
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;
     double taps = op_reads_kept(op) ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
+    if (op->kind == OP_BILATERAL)
+        taps *= BILATERAL_TAP;
     if (tiling->engine == CPU_ENGINE_NAIVE)
         return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
     return cpu_tiling_cost(tiling, op) / (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);

@@ -205,6 +205,25 @@ static void add_flow(bool first, bool missing, const real *factors, const real *
         sums[i] = chain_link(first, factors[i], jump(missing, values[i], u[i]), sums[i]);
 }
 
+/* A link of such weights, and the sum of them. */
+static void chain_factors(bool first, const real *factors, const real *values, size_t count, real *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = chain_link(first, factors[i], values[i], sums[i]);
+}
+
+static void add_factors(bool first, const real *factors, size_t count, real *totals)
+{
+    for (size_t i = 0; i < count; i++)
+        totals[i] = first ? factors[i] : totals[i] + factors[i];
+}
+
+static void divide_row(const real *totals, size_t count, real *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = sums[i] / totals[i];
+}
+
 /* Relax all channels once. None changes before every face's conductivity is known, since that takes them all.
  */
 static void relax_joint(const struct joint *joint)

@@ -1,11 +1,12 @@
 /* The ladder: every rung that the CUDA backend has, and the order in which rungs are tried for an op. Fast
- * rungs that serve few ops come first, then those that serve more; `naive` serves all. The textbook rungs at
- * the end are there to be asked for by name, and for --bench. */
+ * rungs that serve few ops come first, then those that serve more; `naive` serves all but bilateral windows.
+ * The textbook rungs at the end are there to be asked for by name, and for --bench. */
 #include "kernels/cuda/shared/cuda_rung.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
     cuda_rung_register, cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
-    cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces, cuda_rung_rank, cuda_rung_median;
+    cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces, cuda_rung_rank, cuda_rung_median,
+    cuda_rung_bilateral;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -34,6 +35,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PLANE], &cuda_rung_median, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_median, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[NAIVE], &cuda_rung_rank, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[STRIP], &cuda_rung_bilateral, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_VOLUMES, CUDA_CHAINS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},

@@ -22,7 +22,8 @@ void phrase_joint(FILE *stream, const struct op *op)
 {
     if (op->joint == 0)
         return;
-    fprintf(stream, ", one conductivity for %zu channels", op_group(op, 0).count);
+    fprintf(stream, ", one %s for %zu channels", op->kind == OP_BILATERAL ? "weight" : "conductivity",
+            op_group(op, 0).count);
     if (op_group_count(op) > 1)
         fprintf(stream, " and one for the other %zu", op_group(op, 1).count);
 }

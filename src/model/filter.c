@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAUSS_TRUNCATE 4.0  /* the radius in standard deviations, as in scipy.ndimage */
-#define MOST_ORDER     8    /* of a derivative of a Gaussian */
-#define MATRIX_SIDE    1024 /* the most rows or columns of a matrix */
+#define GAUSS_TRUNCATE     4.0 /* the radius in standard deviations, as in scipy.ndimage */
+#define BILATERAL_TRUNCATE 2.0
+#define BILATERAL_REACH    64   /* the largest radius */
+#define MOST_ORDER         8    /* of a derivative of a Gaussian */
+#define MATRIX_SIDE        1024 /* the most rows or columns of a matrix */
 
 /* The state of a builder, which the expressions of filters.def call b. */
 struct building {
@@ -324,6 +326,42 @@ static bool gauss_derivatives(const struct building *b, double sigma, double ord
         built = !acts_along(b, axis) || gauss_chain(b, sigmas, orders);
     }
     return built;
+}
+
+/* The Gaussian of distance of a bilateral window; the rest of its weights follows from the samples. */
+static bool bilateral_window(const struct building *b, double given, double range)
+{
+    double sigma[3];
+    int reach[3] = {0, 0, 0};
+
+    if (given <= 0.0 || range <= 0.0)
+        return fault_raise(b->fault, STATUS_USAGE, "both standard deviations are above 0");
+    for (unsigned axis = 0; axis < b->grid->axes; axis++) {
+        double radius;
+        sigma[axis] = 1.0;
+        if (!acts_along(b, axis))
+            continue;
+        if (!sigma_in_samples(b, given, axis, &sigma[axis]))
+            return false;
+        radius = floor(BILATERAL_TRUNCATE * sigma[axis] + 0.5);
+        if (radius > BILATERAL_REACH)
+            return fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius,
+                               BILATERAL_REACH);
+        reach[axis] = (int)radius;
+    }
+    for (int dz = -reach[2]; dz <= reach[2]; dz++) {
+        for (int dy = -reach[1]; dy <= reach[1]; dy++) {
+            for (int dx = -reach[0]; dx <= reach[0]; dx++) {
+                const int offset[3] = {dx, dy, dz};
+                double square = 0.0;
+                for (unsigned axis = 0; axis < b->grid->axes; axis++)
+                    square += offset[axis] / sigma[axis] * (offset[axis] / sigma[axis]);
+                if (!add(b, dx, dy, dz, arith_exp_f64(-0.5 * square)))
+                    return false;
+            }
+        }
+    }
+    return set_amount(b, range);
 }
 
 /* The mean of 2·radius + 1 samples along an axis. */

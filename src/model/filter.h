@@ -18,6 +18,7 @@ enum filter_kind {
     FILTER_UNSHARP, /* the difference to a Gaussian, times an amount, added */
     FILTER_SUM, /* several chains of stencils along the axes; an amount times each after the first is added */
     FILTER_LENGTH,     /* several such chains: the length of the vector that they make */
+    FILTER_BILATERAL,  /* a window whose weights depend on differences, too */
     FILTER_GRADIENT,   /* the length of the vector of central differences */
     FILTER_RANK,       /* one of the samples of a window, by their order; and another of what comes of it */
     FILTER_DIFFERENCE, /* of such a result and the sample, or of two results */
@@ -65,7 +66,7 @@ struct filter_body {
     struct stencil taps; /* FILTER_RANK, FILTER_DIFFERENCE: the window, unless it is a box */
     size_t chains;
     struct stencil along[FILTER_PASSES]; /* x, y and z of each chain; or the sides of that box */
-    double amount;                       /* FILTER_UNSHARP, FILTER_SUM */
+    double amount;                       /* FILTER_UNSHARP, FILTER_SUM; FILTER_BILATERAL: SR */
     size_t ranks[2]; /* FILTER_RANK, FILTER_DIFFERENCE: samples that come before the one that is taken */
     size_t rank_count;
     bool apart; /* FILTER_DIFFERENCE: the second rank is of the input, too, and not of the first result */

@@ -145,7 +145,7 @@ static bool heat_taps(const struct heat *heat, const struct grid *grid, struct s
 /* One over the share of the steps' time that checks may take. */
 #define CHECK_SHARE 10.0
 
-/* Multiply-adds of the tap of a flux, which is a function of the difference. */
+/* Multiply-adds of a tap whose weight is a function of the difference. */
 #define FLUX_TAPS 8.0
 
 static double taps_of_heat(const struct stage *stage)
@@ -169,6 +169,8 @@ static uint64_t checks_interval(const struct stage *stage)
         taps += (double)body->along[i].count;
         passes += body->along[i].count > 0;
     }
+    if (stage->filter->kind == FILTER_BILATERAL)
+        taps *= FLUX_TAPS;
     moving = passes > 1 ? CHECK_TAPS * passes : 1.0;
     return (uint64_t)ceil(CHECK_SHARE * CHECK_TAPS / fmax(taps, moving));
 }

@@ -329,7 +329,8 @@ static bool settle_missing(const struct job_request *request, const struct sourc
                              request->missing);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
-        if (stage->filter->kind == FILTER_RANK)
+        enum filter_kind kind = stage->filter->kind;
+        if (kind == FILTER_RANK || kind == FILTER_DIFFERENCE || kind == FILTER_BILATERAL)
             return fault_set_for(fault, STATUS_USAGE, file,
                                  "--missing: %s does not leave out samples that are missing", stage->spec);
         job->field.weighs |= stage->steps > 0 && !stage->converted && stage_averages(stage);

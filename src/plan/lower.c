@@ -163,6 +163,14 @@ unsigned lower_joint_channels(const struct stage *stage, const struct encoding *
     return encoding_colours(encoding) + (covered ? 1 : 0);
 }
 
+/* What channels share; what a single one has is not shared. */
+static void join_channels(const struct stage *stage, const struct encoding *encoding, struct op *op)
+{
+    op->joint = lower_joint_channels(stage, encoding);
+    if (op_group_most(op) == 1)
+        op->joint = 0;
+}
+
 /* Heat that is more than its taps. Its scale is a value, and becomes one of samples. */
 static bool lower_heat(const struct stage *stage, const struct encoding *encoding, struct op *op,
                        struct fault *fault)
@@ -174,14 +182,23 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
     op->flux = heat->flux;
     op->inner = heat->inner;
     op->reacts = heat->reacts;
-    op->joint = heat->joint ? lower_joint_channels(stage, encoding) : 0;
-    /* A conductivity that a single channel has is not shared. */
-    if (op_group_most(op) == 1)
-        op->joint = 0;
+    if (heat->joint)
+        join_channels(stage, encoding, op);
     return settle_number(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&
            settle_number(op->work, heat->alpha * heat->dt * scale, "alpha*dt*scale", &op->rate, fault) &&
            settle_number(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
            settle_number(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
+}
+
+/* The deviation of differences is a value, and becomes one of samples. */
+static bool lower_bilateral(const struct stage *stage, const struct grid *grid,
+                            const struct encoding *encoding, struct op *op, struct fault *fault)
+{
+    double range = stage->body.amount / intensity_unit(&stage->intensity);
+
+    join_channels(stage, encoding, op);
+    return lower_weights(&stage->body.taps, grid->axes, op, fault) &&
+           settle_number(op->work, sqrt(0.5) / range, "1/SR", &op->inverse_scale, fault);
 }
 
 static bool reaches_out(const struct op *op)
@@ -477,8 +494,9 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
                        enum work_type work, struct step *step, struct fault *fault)
 {
     static const enum op_kind kinds[] = {
-        [FILTER_TAPS] = OP_TAPS,   [FILTER_HEAT] = OP_TAPS,   [FILTER_GRADIENT] = OP_GRADIENT,
-        [FILTER_POINT] = OP_POINT, [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
+        [FILTER_TAPS] = OP_TAPS,           [FILTER_HEAT] = OP_TAPS,   [FILTER_GRADIENT] = OP_GRADIENT,
+        [FILTER_POINT] = OP_POINT,         [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
+        [FILTER_BILATERAL] = OP_BILATERAL,
     };
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
@@ -504,6 +522,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
                check_flow(&stage->heat, op, fault);
     if (kind == FILTER_POINT)
         return settle_point(stage, work, op->missing, &op->point, fault);
+    if (kind == FILTER_BILATERAL)
+        return lower_bilateral(stage, grid, encoding, op, fault);
     if (kind == FILTER_GRADIENT)
         return lower_gradient(stage, grid, op, fault);
     lower_cover(encoding, op);

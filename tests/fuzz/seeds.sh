@@ -225,7 +225,7 @@ volume in.raw.gz -- voxfilt in.raw.gz -d 4,3,2 -t u8 -f box:1 -e constant:3 -o o
 volume in.nrrd -- voxfilt in.nrrd -f heat -s 3 --tee 1:t.nrrd --report=json:r.json --stats -o o.nii
 volume inz.nrrd -- voxfilt inz.nrrd -f gradient --crop 1:3,:2 -o o.nrrd
 volume one.nhdr "$samples" -- voxfilt one.nhdr -f unsharp:1,2 --planes 1: -o o.nhdr
-volume one.nhdr "$samples" -- voxfilt one.nhdr -f gauss:1,order=0,1,0 -f log:1u -f gradmag:0.5 -o o.nhdr
+volume one.nhdr "$samples" -- voxfilt one.nhdr -f gauss:1,order=0,1,0 -f bilateral:0.5,9 -f log:1u -f gradmag:0.5 -o o.nhdr
 volume one.nhdr "$samples" -- voxfilt one.nhdr -f median:1 -f max:2,ball -f order:1,3,x -f percentile:1,50 -o o.nhdr
 volume in.mha -- voxfilt in.mha -f sharpen --part 1/2 -o o.mhd
 volume two.mhd "$zsamples" -- voxfilt two.mhd -f star:4 -e mirror -o o.hdr

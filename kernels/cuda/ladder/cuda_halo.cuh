@@ -255,6 +255,8 @@ static inline bool halo_serves(const struct cuda_question *asked)
         return cuda_refuse(asked->refusal, "a sample reads no neighbours: nothing to share");
     if (asked->op->kind == OP_RANK)
         return cuda_refuse(asked->refusal, "it chains taps: rung naive serves ranks");
+    if (asked->op->kind == OP_BILATERAL)
+        return cuda_refuse(asked->refusal, "weights depend on the samples");
     if (asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "no taps");
     return true;

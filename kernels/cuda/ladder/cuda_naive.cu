@@ -73,6 +73,8 @@ __global__ void __launch_bounds__(EACH_THREADS,
 
 template <typename T> static bool naive_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
+    if (asked->op->kind == OP_BILATERAL)
+        return cuda_refuse(asked->refusal, "weights depend on the samples");
     *form =
         each_form(asked, cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&naive_kernel<T, std::decay_t<decltype(filter)>>);

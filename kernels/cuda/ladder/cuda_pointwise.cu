@@ -229,7 +229,7 @@ template <typename T> static const void *pointwise_kernel_of(const struct op *op
     case OP_AVERAGE:
         return reinterpret_cast<const void *>(&average_kernel<T>);
     default:
-        return op->joint > 0 ? reinterpret_cast<const void *>(&joint_kernel<T>) : NULL;
+        return op->kind == OP_HEAT && op->joint > 0 ? reinterpret_cast<const void *>(&joint_kernel<T>) : NULL;
     }
 }
 
