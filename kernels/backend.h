@@ -99,7 +99,7 @@ enum op_kind {
     OP_TAPS,    /* u ← Σ w·v */
     OP_PASSES,  /* several OP_TAPS, one after another, as one */
     OP_HEAT,    /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
-    OP_UNSHARP, /* u ← fma(amount, kept − u, kept): kept is the step's input, u its blur */
+    OP_UNSHARP, /* u ← fma(amount, kept − Σ w·v, kept): kept is the step's input, the sum its blur */
     OP_COMBINE, /* u ← a function of kept and u: combine.def */
     OP_BILATERAL, /* u ← Σ w·g·v / Σ w·g, with g = exp(−q²) and q the difference of v and u times 1/K */
     OP_GRADIENT, /* the length of the vector of central differences */
@@ -140,9 +140,9 @@ struct op {
                           first    on, have one conductivity or g, and those behind them another; 0: each channel
                           has its    own */
 
-    /* In raster order. OP_TAPS: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for FLUX_TANH, the faces
-       with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis, with the
-       weight of its difference to the one behind; at least one. */
+    /* In raster order. OP_TAPS, OP_UNSHARP: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for
+       FLUX_TANH, the faces with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each
+       axis, with the weight of its difference to the one behind; at least one. */
     size_t tap_count; /* OP_PASSES: of all passes */
     struct op_tap *taps;
     struct reach x, row, plane;
@@ -156,7 +156,7 @@ struct op {
 
     /* OP_PASSES: separable convolution. Each pass has taps along one axis; they share work, edge, outside and
        channels. Each pass rounds to the work type and applies the edge rule by itself; nobody sees the
-       samples between them. A backend need not have it. */
+       samples between them. The last pass may be OP_UNSHARP. A backend need not have it. */
     size_t pass_count;
     const struct op *passes;
 
@@ -221,6 +221,12 @@ int op_radius(const struct op *op);
 
 /* Whether every tap is on an axis: none moves along two at once. */
 bool op_is_star(const struct op *op);
+
+/* Whether the op is a chain of taps, whatever comes behind it. */
+bool op_is_chain(const struct op *op);
+
+/* Whether the op ends with what OP_UNSHARP does. */
+bool op_sharpens(const struct op *op);
 
 /* Channels that are computed together, since each depends on all of them: one, but under a joint flux. */
 size_t op_group_count(const struct op *op);

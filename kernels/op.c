@@ -67,6 +67,17 @@ bool op_is_star(const struct op *op)
     return true;
 }
 
+bool op_is_chain(const struct op *op)
+{
+    return op->kind == OP_TAPS || op->kind == OP_UNSHARP;
+}
+
+bool op_sharpens(const struct op *op)
+{
+    return op->kind == OP_UNSHARP ||
+           (op->pass_count > 0 && op->passes[op->pass_count - 1].kind == OP_UNSHARP);
+}
+
 /* Without a joint flux each channel is a group; with one, the joint channels are a group, and those behind
  * them another. */
 size_t op_group_count(const struct op *op)

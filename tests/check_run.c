@@ -317,6 +317,8 @@ static const struct raw_run joined_runs[] = {
     {"-d 10,7,30 --channels 2 -t f64 -f box:2 -e hold -f gauss:0.5 -e constant:3 --rung passes", SAMPLE_F64,
      SAMPLE_F64, WORK_F64, false, false, 0},
     {"-d 150,5,9 -f gauss:1.5 -e wrap --rung passes", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-d 33,12,17 -t i16 -f unsharp:1,0.7 -e hold -s 2 --rung passes", SAMPLE_I16, SAMPLE_I16, WORK_F32,
+     false, false, 0},
 };
 
 START_TEST(joined_passes)

@@ -50,13 +50,15 @@ static void check_everywhere(const char *filter, size_t turn)
     }
 }
 
-/* gauss reaches four times its sigma, half rounded up. */
+/* gauss reaches four times its sigma, half rounded up. The last pass of an unsharp mask does more. */
 START_TEST(windows_along_an_axis)
 {
     char filter[40];
 
     snprintf(filter, sizeof filter, "gauss:%g", radii[_i] / 4.0);
     check_everywhere(filter, (size_t)_i);
+    snprintf(filter, sizeof filter, "unsharp:%g,0.7", radii[_i] / 4.0);
+    check_everywhere(filter, (size_t)_i + 1);
 }
 END_TEST
 
@@ -356,19 +358,22 @@ END_TEST
 
 /* ---- passes as one ---- */
 
-static void ask_operations(struct step *step, void *expected)
+static void ask_operations(struct step *step, void *last)
 {
     const struct op first = step->ops[0];
-    const size_t count = step->count;
+    const size_t count = step->count, last_reader = step->last_reader;
 
     ck_assert(lower_join(step, 0));
-    ck_assert_uint_eq(step->count, *(const size_t *)expected);
+    ck_assert_uint_eq(step->count, 1);
     ck_assert_int_eq(step->ops[0].kind, OP_PASSES);
     ck_assert_uint_eq(step->ops[0].pass_count, 3);
     ck_assert_uint_eq(step->ops[0].tap_count, 3 * first.tap_count);
     ck_assert_int_eq(step->ops[0].plane.low, first.x.low);
+    ck_assert_int_eq(step->ops[0].passes[2].kind, *(const enum op_kind *)last);
+    ck_assert_int_eq(op_sharpens(&step->ops[0]), *(const enum op_kind *)last == OP_UNSHARP);
     lower_part(step, 0);
     ck_assert_uint_eq(step->count, count);
+    ck_assert_uint_eq(step->last_reader, last_reader);
     ck_assert_int_eq(step->ops[0].kind, OP_TAPS);
     ck_assert_ptr_eq(step->ops[0].taps, first.taps);
 }
@@ -382,10 +387,10 @@ static void ask_single(struct step *step, void *unused)
 START_TEST(passes_join_and_part)
 {
     const struct grid grid = grid_make(3, 40, 30, 20);
-    size_t alone = 1, before_another = 2;
+    enum op_kind blurred = OP_TAPS, sharp = OP_UNSHARP;
 
-    with_step("-f gauss:1.5", &grid, ask_operations, &alone);
-    with_step("-f unsharp:1.5,0.5", &grid, ask_operations, &before_another);
+    with_step("-f gauss:1.5", &grid, ask_operations, &blurred);
+    with_step("-f unsharp:1.5,0.5", &grid, ask_operations, &sharp);
     with_step("-f heat", &grid, ask_single, NULL);
 }
 END_TEST
@@ -412,6 +417,7 @@ START_TEST(volumes_are_joined)
         check_joined(&ways[i], NULL, "-f gauss:1.5", &large, true);
         check_joined(&ways[i], NULL, "-f gauss:1.5", &small, false);
         check_joined(&ways[i], "passes", "-f gauss:1.5", &small, true);
+        check_joined(&ways[i], "passes", "-f unsharp:1.5,1", &small, true);
         check_joined(&ways[i], "passes", "-f box:9", &large, false);
         check_joined(&ways[i], "passes", "-f gauss:1.5", &flat, false);
     }

@@ -99,6 +99,8 @@ for edge in reflect hold constant:3; do
     volume -f gauss:1 -e $edge --rung passes
     volume -f gauss:1.5 -e $edge --rung passes --work f64
     volume -f gauss:40 -e $edge --work f64
+    volume -f unsharp:1.5,1 -e $edge --rung passes
+    volume -f unsharp:3,1 -e $edge
 done
 for edge in reflect hold wrap; do
     block -f log:1.5 -e $edge
@@ -155,6 +157,7 @@ picture rgba.png -f sobel:x
 picture rgba.png -f bilateral:1,20
 picture rgb.png --linear -s 4
 picture gray.png -f gauss:2
+picture rgb.png -f unsharp:3,1
 for side in 5 9 13 23; do
     window $side $side 1 > square.taps
     picture gray.png -f taps:square.taps

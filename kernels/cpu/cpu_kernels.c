@@ -37,6 +37,8 @@ static void run_sweep(struct cpu_sweep *sweep)
         run_naive(sweep);
     else
         run_parts(sweep, parts[sweep->tiling->engine]);
+    if (sweep->op->kind == OP_UNSHARP)
+        sharpen(sweep);
     keep_channels(sweep);
 }
 

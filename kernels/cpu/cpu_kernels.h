@@ -11,7 +11,7 @@ struct cpu_sweep {
     const struct op *op;
     const struct cpu_tiling *tiling;
     const struct field *from;
-    const struct field *kept; /* for ops that read it, which only naive runs */
+    const struct field *kept; /* for ops that read it */
     struct field *to;
     struct range planes; /* of `to` */
     char *arenas;        /* one for each thread, one after another */

@@ -238,13 +238,6 @@ static void advance_rank(const struct op *op, const struct field *from, const st
     ordered_row(op->descends, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
 }
 
-static void advance_unsharp(const struct op *op, const struct field *from, const struct field *kept,
-                            const struct site *site, real *out)
-{
-    unsharp_row((real)op->amount, in_channel(kept, site, site->channel),
-                in_channel(from, site, site->channel), site->count, out);
-}
-
 static void advance_combine(const struct op *op, const struct field *from, const struct field *kept,
                             const struct site *site, real *out)
 {
@@ -336,6 +329,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
 
     switch (op->kind) {
     case OP_TAPS:
+    case OP_UNSHARP: /* its blur: sharpen() does the rest */
         advance_taps(op, from, site, out);
         break;
     case OP_PASSES: /* has no form here */
@@ -351,9 +345,6 @@ static void advance_block(const struct op *op, const struct field *from, const s
         break;
     case OP_RANK:
         advance_rank(op, from, site, out);
-        break;
-    case OP_UNSHARP:
-        advance_unsharp(op, from, kept, site, out);
         break;
     case OP_COMBINE:
         advance_combine(op, from, kept, site, out);
@@ -423,6 +414,28 @@ static void run_naive(struct cpu_sweep *sweep)
     cpu_threads_share_evenly(&sweep->threads,
                              sweep->planes.count * op_group_count(sweep->op) * sweep->to->shape.rows,
                              advance_rows, sweep);
+}
+
+/* OP_UNSHARP, after an engine has run its taps. */
+static void sharpen_rows(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct cpu_sweep *sweep = context;
+    const struct shape *shape = &sweep->to->shape;
+
+    (void)member;
+    for (size_t i = first; i < first + count; i++) {
+        struct place place = place_of(i, sweep->op->channels, shape->rows);
+        size_t plane = sweep->planes.first + place.plane;
+        unsharp_row((real)sweep->op->amount, row_of(sweep->kept, plane, place.channel, place.row), shape->nx,
+                    row_of(sweep->to, plane, place.channel, place.row));
+    }
+}
+
+static void sharpen(struct cpu_sweep *sweep)
+{
+    cpu_threads_share_evenly(&sweep->threads,
+                             sweep->planes.count * sweep->op->channels * sweep->to->shape.rows, sharpen_rows,
+                             sweep);
 }
 
 /* Channels that the op leaves as they are. */

@@ -97,8 +97,8 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
 /* Why no rung with tiles applies to an op; NULL if one may. */
 static const char *refuse_tiles(const struct op *op)
 {
-    if (op_reads_kept(op) || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER ||
-        op->kind == OP_WEIGH)
+    if (op->kind == OP_COMBINE || op->kind == OP_AVERAGE || op->kind == OP_POINT || op->kind == OP_COVER ||
+        op->kind == OP_UNCOVER || op->kind == OP_WEIGH)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op->missing && op->kind != OP_HEAT)
         return "in place of neighbours that are missing it reads the sample itself";
@@ -146,6 +146,8 @@ static const char *refuse_fused(const struct op *op, const struct shape *shape, 
         return "ranks take one step a pass";
     if (wish->steps == 1)
         return "it needs more than one step a pass";
+    if (op->kind == OP_UNSHARP)
+        return "the input of a step is kept for one step alone";
     if (!choose_steps(tiling, op, shape, wish))
         return "a tile of several steps takes more than 16 MiB a thread";
     return NULL;
@@ -219,7 +221,7 @@ static const char *reason_for(const struct rung_wish *wish)
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;
-    double taps = op_reads_kept(op) ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
+    double taps = op->kind == OP_COMBINE ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
     if (op->kind == OP_BILATERAL)
         taps *= BILATERAL_TAP;
@@ -236,7 +238,8 @@ static double bytes_per_second(int threads)
 /* On a sample in a pass: all cores compute, and share the memory. */
 static double pass_seconds(const struct op *op, const struct cpu_tiling *tiling, int threads, double times)
 {
-    double fields = op_reads_kept(op) ? 3.0 : 2.0;
+    /* The samples of OP_UNSHARP are written, read again with what is kept, and written again. */
+    double fields = op->kind == OP_UNSHARP ? 5.0 : op->kind == OP_COMBINE ? 3.0 : 2.0;
     double moving = fields * (double)work_size(op->work) / bytes_per_second(threads);
 
     return fmax(moving, tiling->steps * times * core_seconds(op, tiling) / threads);

@@ -265,10 +265,11 @@ static void root_row(real *values, size_t count)
         values[i] = real_sqrt(values[i]);
 }
 
-static void unsharp_row(real amount, const real *original, const real *blurred, size_t count, real *out)
+/* Blurred samples become sharp ones. */
+static void unsharp_row(real amount, const real *original, size_t count, real *samples)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = real_fma(amount, original[i] - blurred[i], original[i]);
+        samples[i] = real_fma(amount, original[i] - samples[i], original[i]);
 }
 
 /* Samples as their places in order; and back. */

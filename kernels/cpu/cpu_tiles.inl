@@ -522,7 +522,7 @@ static void box_area(struct cpu_tile *tile, const struct area *area, const real 
 /* Find where taps read, and run the engine's loop. */
 static void compute_area(struct cpu_tile *tile, const struct step *step, struct area area)
 {
-    if (tile->op->kind == OP_TAPS || tile->sum == faces_area)
+    if (op_is_chain(tile->op) || tile->sum == faces_area)
         area.x = whole_vectors(tile, area.x);
     find_bases(tile, &area, 1, tile->bases);
     if (tile->op->kind == OP_GRADIENT)

@@ -101,7 +101,7 @@ static size_t even_part(size_t extent, size_t most)
 /* Whether the taps are so many of the sample and its nearest neighbours. */
 static bool are_nearest(const struct op *op, size_t count)
 {
-    return op->kind == OP_TAPS && op_radius(op) <= 1 && op->tap_count == count;
+    return op_is_chain(op) && op_radius(op) <= 1 && op->tap_count == count;
 }
 
 static bool moves(struct reach reach)
@@ -134,13 +134,13 @@ static bool is_line(const struct op *op)
     int axes = moves(op->x) + moves(op->row) + moves(op->plane);
     struct reach reach = moves(op->x) ? op->x : moves(op->row) ? op->row : op->plane;
 
-    return op->kind == OP_TAPS && axes == 1 && op->tap_count >= LINE_ROWS &&
+    return op_is_chain(op) && axes == 1 && op->tap_count >= LINE_ROWS &&
            (size_t)(reach.high - reach.low) + 1 == op->tap_count;
 }
 
 static bool is_short(const struct op *op)
 {
-    return op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
+    return op_is_chain(op) && op->tap_count <= MOST_FIXED_TAPS;
 }
 
 static bool is_whole_star(const struct op *op)

@@ -56,7 +56,8 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
            bench_case_take_steps(bench, stand, &kernel, row.form.steps, &last) &&
            bench_case_compare(bench, stand, last, bench_case_planes(bench), 0, &row.equal);
     if (done && row.equal)
-        done = bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
+        done = bench_case_fill_kept(bench, stand, &kernel) &&
+               bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
     /* A pass of several steps is compared with others by the time of one of them. */
     row.seconds /= row.form.steps;
     stand->backend->release(stand->device, kernel.routine);

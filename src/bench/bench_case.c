@@ -51,12 +51,6 @@ bool bench_case_is_planned(const struct bench_case *bench, const struct form *fo
            form->stride == planned->stride && form->steps == planned->steps;
 }
 
-/* What combines two fields reads a second one; for its time, any will do. */
-static const struct field *kept_field(const struct bench_case *bench, const struct bench_stand *stand)
-{
-    return op_reads_kept(bench->op) ? stand->fields[0] : NULL;
-}
-
 struct range bench_case_planes(const struct bench_case *bench)
 {
     return (struct range){0, bench->shape.planes};
@@ -212,8 +206,10 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
     for (unsigned taken = 0, together; taken < steps; taken += together) {
         struct field *to = *last == stand->fields[1] ? stand->fields[2] : stand->fields[1];
         together = steps - taken < most ? steps - taken : most;
-        if (!stand->backend->advance(stand->device, kernel->routine, together, *last,
-                                     kept_field(bench, stand), to, bench_case_planes(bench), bench->fault))
+        /* For a single step: nobody takes several of an operation that reads a second field. */
+        const struct field *kept = op_reads_kept(kernel->form.op) ? stand->fields[0] : NULL;
+        if (!stand->backend->advance(stand->device, kernel->routine, together, *last, kept, to,
+                                     bench_case_planes(bench), bench->fault))
             return false;
         *last = to;
     }
@@ -367,13 +363,27 @@ bool bench_case_measure(struct bench_case *bench, bench_call *call, void *contex
     return bench_case_measure_by(bench, &watch, call, context, seconds);
 }
 
+/* A field of its own, as in a run: what is read anyway would come from the caches. */
+static struct field *kept_field(const struct bench_kernel *kernel, const struct bench_stand *stand)
+{
+    return op_reads_kept(kernel->form.op) ? stand->fields[2] : NULL;
+}
+
+bool bench_case_fill_kept(struct bench_case *bench, struct bench_stand *stand,
+                          const struct bench_kernel *kernel)
+{
+    struct field *kept = kept_field(kernel, stand);
+
+    return kept == NULL || stand->backend->copy(stand->device, stand->fields[0], kept, bench->fault);
+}
+
 bool bench_case_pass(struct bench_case *bench, void *context)
 {
     const struct bench_kernel *kernel = context;
     struct bench_stand *stand = &bench->device;
 
     return stand->backend->advance(stand->device, kernel->routine, kernel->form.steps, stand->fields[0],
-                                   kept_field(bench, stand), stand->fields[1], bench_case_planes(bench),
+                                   kept_field(kernel, stand), stand->fields[1], bench_case_planes(bench),
                                    bench->fault);
 }
 

@@ -132,6 +132,10 @@ bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, con
 /* A call that is timed. */
 typedef bool bench_call(struct bench_case *bench, void *context);
 
+/* Fill the field that a kernel's passes find the step's input in, if they read it beside what they blur. */
+bool bench_case_fill_kept(struct bench_case *bench, struct bench_stand *stand,
+                          const struct bench_kernel *kernel);
+
 /* One pass of a kernel that takes as many steps as it can; and the changes between two fields, added up. */
 bool bench_case_pass(struct bench_case *bench, void *kernel);
 bool bench_case_add_changes(struct bench_case *bench, void *sums);

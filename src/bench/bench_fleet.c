@@ -91,7 +91,7 @@ static bool exchange(struct fleet *fleet)
                          fleet->bench->fault);
 }
 
-/* What combines two fields reads a second one; for its time, any will do. */
+/* What reads a second field is timed with any. */
 static bool advance(struct fleet *fleet, size_t index, unsigned to)
 {
     const struct lane *lane = &fleet->lanes[index];
@@ -164,11 +164,12 @@ static bool compare(struct fleet *fleet, bool *equal)
     return done;
 }
 
-/* Two passes, so that the second one needs what the first has handed over. What combines two
-   fields would read another second field then. */
+/* Two passes, so that the second one needs what the first has handed over. But what reads the step's input
+   beside what it goes on from would read another one then. */
 static bool check(struct fleet *fleet, bool *equal)
 {
-    const unsigned passes = op_reads_kept(&fleet->step.step.ops[0]) ? 1 : 2;
+    const struct op *op = &fleet->step.step.ops[0];
+    const unsigned passes = op_reads_kept(op) || op_sharpens(op) ? 1 : 2;
     bool done = bench_case_expect(fleet->bench, passes * fleet->form->steps) && fill(fleet);
 
     for (unsigned i = 0; done && i < passes; i++)

@@ -360,25 +360,47 @@ static bool lower_average(const struct stage *stage, const struct stencil *passe
     return true;
 }
 
-/* An operation along each axis that is filtered. */
+/* An unsharp mask of a mean that stands there: its taps are the sample alone. */
+static bool lower_sharpening(const struct stage *stage, const struct grid *grid,
+                             const struct encoding *encoding, enum work_type work, struct step *step,
+                             struct fault *fault)
+{
+    struct op *op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
+    struct stencil centre = {0};
+    bool lowered = op != NULL && stencil_add(&centre, 0, 0, 0, 1.0, fault) &&
+                   lower_weights(&centre, grid->axes, op, fault) &&
+                   settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+
+    stencil_free(&centre);
+    if (lowered)
+        op->missing = false;
+    step->last_reader = step->count - 1;
+    return lowered;
+}
+
+/* An operation along each axis that is filtered. The last one of unsharp reads the step's input, too. */
 static bool lower_axes(const struct stage *stage, size_t chain, const struct grid *grid,
                        const struct encoding *encoding, enum work_type work, struct step *step,
                        struct fault *fault)
 {
     const size_t first = step->count;
+    const bool sharpens = stage->filter->kind == FILTER_UNSHARP;
+    unsigned last = grid->axes - 1;
+    struct op *op = NULL;
 
+    while (last > 0 && stage->body.along[3 * chain + last].count == 0)
+        last--;
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         const struct stencil *along = &stage->body.along[3 * chain + axis];
-        struct op *op;
         if (along->count == 0)
             continue;
-        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
+        op = begin_op(step, sharpens && axis == last ? OP_UNSHARP : OP_TAPS, stage, encoding, work, fault);
         if (op == NULL || !lower_weights(along, grid->axes, op, fault))
             return false;
         op->begins = step->count - 1 == first;
     }
-    step->last_reader = first;
-    return true;
+    step->last_reader = sharpens ? step->count - 1 : first;
+    return !sharpens || settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
 /* The operations of a chain, and what combines it with those before it. */
@@ -387,15 +409,17 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
                         struct fault *fault)
 {
     enum combine combine = combine_of(stage, chain);
-    struct op *op;
+    struct op *op = NULL;
 
-    if (!(encoding->missing && stage_averages(stage)
-              ? lower_average(stage, stage->body.along, grid->axes, grid, encoding, work, step, fault)
-              : lower_axes(stage, chain, grid, encoding, work, step, fault)))
+    if (encoding->missing && stage_averages(stage))
+        return lower_average(stage, stage->body.along, grid->axes, grid, encoding, work, step, fault) &&
+               (stage->filter->kind != FILTER_UNSHARP ||
+                lower_sharpening(stage, grid, encoding, work, step, fault));
+    if (!lower_axes(stage, chain, grid, encoding, work, step, fault))
         return false;
-    if (combine == COMBINES && stage->filter->kind != FILTER_UNSHARP)
+    if (combine == COMBINES)
         return true;
-    op = begin_op(step, combine == COMBINES ? OP_UNSHARP : OP_COMBINE, stage, encoding, work, fault);
+    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
     if (op == NULL)
         return false;
     op->combine = combine;
@@ -589,7 +613,7 @@ bool lower_join(struct step *step, size_t index)
     bool weighed = index > 0 && step->ops[index - 1].kind == OP_WEIGH;
     size_t count = 0;
 
-    while (index + count < step->count && step->ops[index + count].kind == OP_TAPS &&
+    while (index + count < step->count && op_is_chain(&step->ops[index + count]) &&
            step->ops[index + count].begins == (count == 0 && !weighed))
         count++;
     /* What is outside weighs more or less from pass to pass. */
@@ -612,6 +636,8 @@ void lower_part(struct step *step, size_t index)
     step->pass_count -= count;
     move_ops(step, index, 1, count);
     memcpy(step->ops + index, step->passes + step->pass_count, count * sizeof *step->ops);
+    if (step->last_reader == index && op_reads_kept(&step->ops[index + count - 1]))
+        step->last_reader = index + count - 1;
 }
 
 void lower_free(struct step *step)

@@ -14,8 +14,9 @@
 /* The samples that one launch computes. A layer is a plane of one channel, counted from the first one of the
    launch. */
 template <typename T> struct each_part {
-    const T *from, *kept;
-    T *to; /* all three: the first layer of the launch */
+    const T *from, *kept; /* kept: for ops that read it, else NULL */
+    T *to;                /* all three: the first layer of the launch */
+    T amount;             /* OP_UNSHARP */
     int nx, rows, layers, first_row;
     int pitch;                            /* samples from one row to the next */
     long long layer_stride, plane_stride; /* likewise from one layer or plane */
@@ -115,6 +116,7 @@ static each_part<T> each_part_of(const struct cuda_job *job, long long first, in
     if (op_reads_kept(op)) {
         const cuda_view<T> &kept = *static_cast<const cuda_view<T> *>(job->kept);
         part.kept = kept.samples + (first - kept.first * channels) * part.layer_stride;
+        part.amount = static_cast<T>(op->amount);
     }
     /* Extents, and the samples whose taps need no edge rule. */
     part.nx = from.nx;

@@ -248,10 +248,12 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 
 /* ---- on the host ---- */
 
-/* Any op with taps; ops on single samples have nothing to share. */
+/* Any op that taps are all of; ops on single samples have nothing to share. */
 static inline bool halo_serves(const struct cuda_question *asked)
 {
-    if (op_reads_kept(asked->op) || asked->op->kind == OP_POINT)
+    if (asked->op->kind == OP_UNSHARP)
+        return cuda_refuse(asked->refusal, "the last pass of an unsharp mask reads another field, too");
+    if (asked->op->kind == OP_COMBINE || asked->op->kind == OP_POINT)
         return cuda_refuse(asked->refusal, "a sample reads no neighbours: nothing to share");
     if (asked->op->kind == OP_RANK)
         return cuda_refuse(asked->refusal, "it chains taps: rung naive serves ranks");

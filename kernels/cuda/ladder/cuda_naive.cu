@@ -6,7 +6,8 @@
  *   compared with. Weights are kernel parameters, which lie in constant memory, or a list of taps that all
  *   threads read.
  * Costs: each tap is a load of its own; only the caches know that neighbours read the same samples.
- * Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words through L1.
+ * Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words through L1;
+ *   the last pass of an unsharp mask has 1 word more.
  * Wins when: the grid is small, or no other rung applies.
  *
  * Neighbouring threads have neighbouring samples of a row, so that a warp's loads are coalesced: each tap of
@@ -38,6 +39,19 @@ static CUDA_INLINE T naive_edge_sample(const each_part<T> &part, const cuda_edge
     });
 }
 
+template <typename T, typename Filter>
+static CUDA_INLINE T naive_sample(const each_part<T> &part, const cuda_edge<T> &edge, const Filter &filter,
+                                  const each_site &site)
+{
+    const T *here = part.from + site.offset;
+
+    if (!part.x.holds(site.x) || !part.row.holds(site.row) || !part.layer.holds(site.layer))
+        return naive_edge_sample(part, edge, filter, site);
+    return filter(*here, [=](int dx, int drow, int dplane) {
+        return here[dplane * part.plane_stride + static_cast<long long>(drow) * part.pitch + dx];
+    });
+}
+
 /* Blocks that a multiprocessor should hold (occupancy): many if the filter's offsets are compiled in, since
    more loads under way are worth more than registers. Before 7.5 and from 10.0 on, ptxas needs some more
    registers. */
@@ -61,14 +75,11 @@ __global__ void __launch_bounds__(EACH_THREADS,
 
     if (!each_locate(part, &site))
         return;
-    if (part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer)) {
-        const T *here = part.from + site.offset;
-        part.to[site.offset] = filter(*here, [=](int dx, int drow, int dplane) {
-            return here[dplane * part.plane_stride + static_cast<long long>(drow) * part.pitch + dx];
-        });
-    } else {
-        part.to[site.offset] = naive_edge_sample(part, edge, filter, site);
-    }
+    const T value = naive_sample(part, edge, filter, site);
+    if (std::is_same<Filter, cuda_any_filter<T>>::value && part.kept != nullptr)
+        part.to[site.offset] = cuda_unsharp(part.amount, part.kept[site.offset], value);
+    else
+        part.to[site.offset] = value;
 }
 
 template <typename T> static bool naive_shape(const struct cuda_question *asked, struct cuda_form *form)
@@ -79,6 +90,8 @@ template <typename T> static bool naive_shape(const struct cuda_question *asked,
         each_form(asked, cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&naive_kernel<T, std::decay_t<decltype(filter)>>);
                   }));
+    if (asked->op->kind == OP_UNSHARP)
+        form->bytes_per_update += sizeof(T);
     return true;
 }
 

@@ -1,6 +1,6 @@
-/* Rung `naive` for ops that take a pixel at a time: unsharp, sums of chains, filters of points.def, alpha
- * in and out of colours, weights of samples that may be missing, and fluxes whose channels share one
- * conductivity, where cuda_faces.cu does not serve them.
+/* Rung `naive` for ops that take a pixel at a time: sums of chains, filters of points.def, alpha in and out
+ * of colours, weights of samples that may be missing, and fluxes whose channels share one conductivity, where
+ * cuda_faces.cu does not serve them.
  *
  * Known as: elementwise (map) kernels.
  * Idea: a thread computes one sample; or, of channels that go together, all of a pixel, so that their
@@ -10,18 +10,6 @@
  * Traffic per sample: 2 words, of two fields 3.
  * Wins when: no other rung serves the op. */
 #include "cuda_each_sample.cuh"
-
-/* u + amount · (u − blur): `from` has the blur, `kept` the stage's input. */
-template <typename T>
-__global__ void __launch_bounds__(EACH_THREADS) unsharp_kernel(each_part<T> part, T amount)
-{
-    each_site site;
-
-    if (!each_locate(part, &site))
-        return;
-    const T blurred = part.from[site.offset], original = part.kept[site.offset];
-    part.to[site.offset] = cuda_fma(amount, original - blurred, original);
-}
 
 template <typename T>
 __global__ void __launch_bounds__(EACH_THREADS) combine_kernel(each_part<T> part, enum combine kind, T amount)
@@ -214,8 +202,6 @@ template <typename T> static whole_weights<T> whole_weights_of(const struct op *
 template <typename T> static const void *pointwise_kernel_of(const struct op *op)
 {
     switch (op->kind) {
-    case OP_UNSHARP:
-        return reinterpret_cast<const void *>(&unsharp_kernel<T>);
     case OP_COMBINE:
         return reinterpret_cast<const void *>(&combine_kernel<T>);
     case OP_POINT:
@@ -240,7 +226,7 @@ template <typename T> static bool pointwise_shape(const struct cuda_question *as
     if (kernel == NULL)
         return cuda_refuse(asked->refusal, "a sample reads its neighbours");
     *form = each_form(asked, kernel);
-    if (op_reads_kept(asked->op)) {
+    if (asked->op->kind == OP_COMBINE) {
         form->bytes_per_update = 3.0 * sizeof(T);
         form->operations_per_update = 3;
     } else if (asked->op->kind == OP_POINT) {
@@ -273,8 +259,6 @@ static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block
     const alpha_colours<T> colours = {static_cast<int>(op->colours), static_cast<T>(op->max)};
 
     switch (op->kind) {
-    case OP_UNSHARP:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, unsharp_kernel<T>, part, static_cast<T>(op->amount));
     case OP_COMBINE:
         return CUDA_LAUNCH(job->stream, grid, block, 0, combine_kernel<T>, part, op->combine,
                            static_cast<T>(op->amount));

@@ -106,6 +106,12 @@ CUDA_INLINE double cuda_pointed(const cuda_point<double> &point, double v)
     return point.missing && v != v ? v : arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 
+/* OP_UNSHARP, behind its chain. */
+template <typename T> CUDA_INLINE T cuda_unsharp(T amount, T original, T blurred)
+{
+    return cuda_fma(amount, original - blurred, original);
+}
+
 /* The parameters of OP_HEAT, in the work type. */
 template <typename T> struct cuda_heat {
     enum flux flux;

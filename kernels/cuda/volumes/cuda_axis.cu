@@ -1,4 +1,4 @@
-/* Taps along one axis, without gaps: what gauss and box are made of.
+/* Taps along one axis, without gaps: what gauss, box and unsharp masks are made of.
  *
  * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
  *   and uniform registers.
@@ -9,9 +9,10 @@
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
- *   when a piece is brought.
+ *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
- * Traffic per sample: 2 words; 3 more for each further launch, where weights do not fit into one.
+ * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
+ *   where weights do not fit into one.
  * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
@@ -29,6 +30,8 @@ template <typename T> struct axis_job {
 
     const T *from;     /* place 0 of the first line */
     T *to;             /* the same */
+    const T *kept;     /* the same, where the launch ends OP_UNSHARP; else NULL */
+    T amount;          /* OP_UNSHARP */
     long long line;    /* samples from a line to the next */
     unsigned place;    /* across x: bytes from a place to the next */
     int nx, places;    /* of the grid */
@@ -65,10 +68,10 @@ template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
 template <typename Type> struct line_form {
     using T = Type;
     static constexpr int Pack = cuda_pack_of<T>::samples;
-    static constexpr int Samples = 8; /* below each other, of a thread */
-    static constexpr int Ahead = 4;   /* rows that are loaded before a tap needs them */
+    static constexpr int Samples = 8;                    /* below each other, of a thread */
+    static constexpr int Ahead = sizeof(T) == 4 ? 1 : 4; /* rows that are loaded before a tap needs them */
     static constexpr int Slots = Samples + Ahead;
-    static constexpr int Warps = 8; /* of a block, below each other */
+    static constexpr int Warps = sizeof(T) == 4 ? 5 : 8; /* of a block, below each other */
     static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples;
     static constexpr double Reached = 0.58; /* of the peak, by long windows */
@@ -76,7 +79,7 @@ template <typename Type> struct line_form {
     /* Blocks that a multiprocessor should hold. */
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, 2);
+        return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 : 2);
     }
 
     /* Places that a block looks up; the last ones are loaded and not used. */
@@ -116,7 +119,6 @@ template <typename Form> struct line_tile {
     const int x, origin, begin; /* this thread's first column, its block's first place, its own */
     const int *const sources;   /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
-    T *const to;
     const T outside;
 
     CUDA_INLINE line_tile(const axis_job<T> &job_, int *table)
@@ -124,9 +126,15 @@ template <typename Form> struct line_tile {
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
           origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
-          sources(table + (begin - origin)), from(job.from + blockIdx.z * job.line + x),
-          to(job.to + blockIdx.z * job.line + x), outside(job.outside(static_cast<int>(blockIdx.z)))
+          sources(table + (begin - origin)), from(own(job.from)),
+          outside(job.outside(static_cast<int>(blockIdx.z)))
     {
+    }
+
+    /* Place 0 of this thread's first column. */
+    template <typename Sample> CUDA_INLINE Sample *own(Sample *first) const
+    {
+        return first + blockIdx.z * job.line + x;
     }
 
     /* Without the launder, compilers would multiply 64 bits by 64. */
@@ -168,7 +176,7 @@ template <typename Form> struct line_tile {
         for (int o = 0; o < Samples; o++) {
             open(sums[o]);
             if (job.resumes)
-                cuda_load_packs<Pack>(at(to, min(begin + o, job.end - 1)), sums[o]);
+                cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums[o]);
         }
     }
 
@@ -193,15 +201,43 @@ template <typename Form> struct line_tile {
         }
     }
 
+    CUDA_INLINE void hold(T (&sums)[Samples][Pack]) const
+    {
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            if (job.holds(begin + o))
+                cuda_load_packs<Pack>(at(from, min(begin + o, job.end - 1)), sums[o]);
+        }
+    }
+
+    /* Loads of all samples are under way together. */
+    CUDA_INLINE void sharpen(T (&sums)[Samples][Pack]) const
+    {
+        const T *const kept = own(job.kept);
+        T originals[Samples][Pack];
+
+#pragma unroll
+        for (int o = 0; o < Samples; o++)
+            cuda_load_packs<Pack>(at(kept, min(begin + o, job.end - 1)), originals[o]);
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+#pragma unroll
+            for (int i = 0; i < Pack; i++)
+                sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
+        }
+    }
+
     CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
     {
+        if (job.edge.rule == EDGE_HOLD)
+            hold(sums);
+        if (job.kept != nullptr)
+            sharpen(sums);
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             if (begin + o >= job.end)
                 break;
-            if (job.holds(begin + o))
-                cuda_load_packs<Pack>(at(from, begin + o), sums[o]);
-            cuda_store_columns<Pack>(at(to, begin + o) - x, x, x, job.nx, sums[o]);
+            cuda_store_columns<Pack>(at(own(job.to), begin + o) - x, x, x, job.nx, sums[o]);
         }
     }
 
@@ -583,7 +619,7 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     form->grid = Form::grid(job);
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
-    form->bytes_per_update = sizeof(T) * (3 * launches - 1);
+    form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
     form->operations_per_update = cuda_operations(asked->op);
     form->reached = Form::Reached;
 }
@@ -608,10 +644,12 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
 {
     const struct op *op = asked->op;
 
-    if (op->kind != OP_TAPS || op->tap_count == 0)
+    if (!op_is_chain(op) || op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
     if (axis_of(op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
+    if (op->kind == OP_UNSHARP && axis_of(op) != AXIS_PLANE)
+        return cuda_refuse(asked->refusal, "an unsharp mask ends with taps along the planes");
     if (has_gaps(op, axis_of(op)))
         return cuda_refuse(asked->refusal, "there are gaps between the taps");
     if (cuda_is_beyond_32_bits(asked))
@@ -655,8 +693,11 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
                 *static_cast<const cuda_view<T> *>(from->to), static_cast<long long>(from->planes.first),
                 &job);
     job.edge = cuda_edge_of<T>(from->op);
+    job.amount = static_cast<T>(op->amount);
     for (size_t first = 0; first < op->tap_count && error == cudaSuccess; first += axis_job<T>::Most) {
         take_taps(op, first, &job);
+        if (op->kind == OP_UNSHARP && job.ends)
+            job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(0, 0, 0);
         error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
     }
     return error;

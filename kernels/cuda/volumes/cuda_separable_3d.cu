@@ -1,12 +1,16 @@
-/* Passes along all three axes of a volume in one trip: what gauss and box are made of.
+/* Passes along all three axes of a volume in one trip: what gauss, box and unsharp masks are made of.
  *
  * Known as: separable convolution, kernel fusion of its passes.
  * Idea: a block streams along the planes. Rows get their taps along x on their way through shared memory,
  *   columns of them theirs along the rows on their way into registers, and there each sample has its open
- * sums along the planes. Adds: what a pass leaves never goes to memory. Costs: the rows around a tile get
- * their taps along x twice, and planes at the ends of a walk are taken twice; a register for each tap and
- * sample. Traffic per sample: 2 words, and what walks read twice, mostly found in the L2 cache. Wins when:
- * the windows reach equally far, and the volume has so many planes that walks are long.
+ *   sums along the planes.
+ * Adds: what a pass leaves never goes to memory. The input that an unsharp mask reads again, where a plane is
+ *   closed, comes by asynchronous copies a plane before.
+ * Costs: the rows around a tile get their taps along x twice, and planes at the ends of a walk are taken
+ *   twice; a register for each tap and sample.
+ * Traffic per sample: 2 words, and what walks read twice, mostly found in the L2 cache; 1 more for
+ *   an unsharp mask.
+ * Wins when: the windows reach equally far, and the volume has so many planes that walks are long.
  *
  * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
  * stored. The tile is 32 packs of 16 bytes wide. A warp brings whole rows of an arriving plane into shared
@@ -22,9 +26,11 @@
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
-/* The shape of a walk: how far all three windows reach, and the samples below each other of a thread. */
-template <typename Type, int Radius_, int Samples_, int Warps_> struct separable_form {
+/* The shape of a walk: how far all three windows reach, the samples below each other of a thread, and whether
+   the last pass is OP_UNSHARP. */
+template <typename Type, int Radius_, int Samples_, int Warps_, bool Sharpens_> struct separable_form {
     using T = Type;
+    static constexpr bool Sharpens = Sharpens_;
     static constexpr int Radius = Radius_, Samples = Samples_, Taps = 2 * Radius + 1;
     static constexpr int Warps = Warps_, Threads = Warps * CUDA_WARP;
     static constexpr int Pack = cuda_pack_of<T>::samples;
@@ -40,7 +46,9 @@ template <typename Type, int Radius_, int Samples_, int Warps_> struct separable
     static constexpr bool StoresWhole = Roomy || sizeof(T) == sizeof(float);
     static constexpr int Stages = 3; /* planes that are brought at a time */
     static constexpr int StageSamples = Window * Pitch, PassedSamples = Window * Columns;
-    static constexpr size_t SharedBytes = sizeof(T) * (Stages * StageSamples + 2 * PassedSamples);
+    static constexpr int Brought = Stages * StageSamples + 2 * PassedSamples;
+    static constexpr int TileSamples = Sharpens ? Rows * Columns : 0;
+    static constexpr size_t SharedBytes = sizeof(T) * (Brought + 2 * TileSamples);
 
     /* Its shared memory and asynchronous copies are those of 8.0, 8.7, 9.0 and 10.x. */
     static __host__ __device__ constexpr bool serves(int code)
@@ -57,6 +65,7 @@ template <typename Form> struct separable_job {
     int first, end; /* planes to compute */
     int chunk;      /* planes a block computes */
     int chunks;
+    T amount;                                            /* OP_UNSHARP */
     long long to_stride;                                 /* samples from a plane to the next */
     T x[Form::Taps], row[Form::Taps], plane[Form::Taps]; /* weights */
 };
@@ -71,7 +80,7 @@ template <typename Form> struct separable_walk {
     };
 
     const separable_job<Form> &job;
-    T *const stages, *const passed;
+    T *const stages, *const passed, *const originals;
     const int lane, warp;
     int channel, x, row; /* of the tile's first sample */
     int begin, end;
@@ -91,8 +100,8 @@ template <typename Form> struct separable_walk {
 
     CUDA_INLINE separable_walk(const separable_job<Form> &job_, T *shared)
         : job(job_), stages(shared), passed(shared + Form::Stages * Form::StageSamples),
-          lane(static_cast<int>(threadIdx.x) % CUDA_WARP), warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          sums()
+          originals(shared + Form::Brought), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
+          warp(static_cast<int>(threadIdx.x) / CUDA_WARP), sums()
     {
         const int z = static_cast<int>(blockIdx.z);
         const bool holds = job.edge.rule == EDGE_HOLD;
@@ -323,6 +332,41 @@ template <typename Form> struct separable_walk {
         }
     }
 
+    /* ---- OP_UNSHARP ---- */
+
+    CUDA_INLINE const T *own_samples(int plane) const
+    {
+        return job.from.row(plane, channel, row + own_row()) + x + own_column();
+    }
+
+    /* Send for the step's input where the thread's samples are, in a plane that will be closed. */
+    CUDA_INLINE void fetch_originals(int plane, T *tile) const
+    {
+        const bool closes = plane >= begin && plane < end && stored_columns > 0;
+        const T *const from = own_samples(plane);
+
+#pragma unroll
+        for (int o = 0; o < Samples; o++)
+            cuda_copy_async_if<sizeof(beside)>(
+                closes && o < stored_rows, tile + column_at + o * Form::Columns, from + o * job.from.pitch);
+    }
+
+    /* Samples of a plane, whose input is in such rows. */
+    CUDA_INLINE void sharpen(const T *rows, long long pitch, part &values) const
+    {
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            if (o >= stored_rows || stored_columns <= 0)
+                continue;
+            const beside came = *reinterpret_cast<const beside *>(rows + o * pitch);
+#pragma unroll
+            for (int i = 0; i < Wide; i++)
+                values[o][i] = cuda_unsharp(job.amount, came.values[i], values[o][i]);
+        }
+    }
+
+    /* ---- storing ---- */
+
     /* The sums move to the place before theirs. */
     CUDA_INLINE void chain_planes(const part &values)
     {
@@ -370,15 +414,20 @@ template <typename Form> struct separable_walk {
     }
 
     /* Under `hold` the first and last planes are what came; what has been closed for them is not stored. */
-    CUDA_INLINE void store_ready(int plane, const part &values)
+    CUDA_INLINE void store_ready(int plane, const T *tile, part &values)
     {
         const bool holds = job.edge.rule == EDGE_HOLD;
         const int closed = plane - Radius, planes = static_cast<int>(job.from.planes);
 
-        if (holds && plane >= begin && plane < end && is_held(plane, planes))
+        if (holds && plane >= begin && plane < end && is_held(plane, planes)) {
+            if constexpr (Form::Sharpens)
+                sharpen(own_samples(plane), job.from.pitch, values);
             store(target + (plane - max(closed, begin)) * job.to_stride, values);
+        }
         if (closed < begin)
             return;
+        if constexpr (Form::Sharpens)
+            sharpen(tile + column_at, Form::Columns, sums[0]);
         if (Form::StoresWhole && stored_columns == Wide && stored_rows == Samples && !holds)
             store_whole(target, sums[0]);
         else if (!holds || !is_held(closed, planes))
@@ -386,7 +435,7 @@ template <typename Form> struct separable_walk {
         target += job.to_stride;
     }
 
-    CUDA_INLINE void take(int plane, bool came, const T *rows)
+    CUDA_INLINE void take(int plane, bool came, const T *rows, const T *tile)
     {
         part values;
 
@@ -401,7 +450,7 @@ template <typename Form> struct separable_walk {
             }
         }
         chain_planes(values);
-        store_ready(plane, values);
+        store_ready(plane, tile, values);
     }
 
     /* ---- the walk ---- */
@@ -409,8 +458,7 @@ template <typename Form> struct separable_walk {
     /* What no row brings is of the constant. */
     CUDA_INLINE void fill() const
     {
-        for (int i = static_cast<int>(threadIdx.x);
-             i < Form::Stages * Form::StageSamples + 2 * Form::PassedSamples; i += Form::Threads)
+        for (int i = static_cast<int>(threadIdx.x); i < Form::Brought; i += Form::Threads)
             stages[i] = outside;
         __syncthreads();
     }
@@ -436,12 +484,14 @@ template <typename Form> struct separable_walk {
             pass_rows(stages, passed);
 #pragma unroll 1
         for (int plane = begin - Radius; plane < end + Radius; plane++) {
+            if constexpr (Form::Sharpens)
+                fetch_originals(plane + 1 - Radius, originals + (side ^ 1) * Form::TileSamples);
             const bool will_come = fetch(plane + 2, stages + sent * Form::StageSamples);
             cuda_await_copies<1>();
             __syncthreads();
             if (comes)
                 pass_rows(stages + next * Form::StageSamples, passed + (side ^ 1) * Form::PassedSamples);
-            take(plane, came, passed + side * Form::PassedSamples);
+            take(plane, came, passed + side * Form::PassedSamples, originals + side * Form::TileSamples);
             side ^= 1;
             next = sent;
             sent = next_stage(sent);
@@ -467,16 +517,10 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 #define MOST_RADIUS 6
 
 /* As many warps as share the registers, and samples below each other as these hold sums of. */
-template <typename T, int Radius>
+template <typename T, int Radius, bool Sharpens>
 using form_for =
-    separable_form<T, Radius, Radius <= 3 ? 5 : 4, Radius <= 3 || (Radius == 4 && sizeof(T) == 4) ? 16 : 12>;
-
-/* Call act with the form for windows that reach so far. */
-template <typename T, typename Act> static auto choose_form(int radius, Act act)
-{
-    return cuda_with_number<1, MOST_RADIUS, 1>(
-        radius, [=](auto chosen) { return act(form_for<T, decltype(chosen)::value>()); });
-}
+    separable_form<T, Radius, (Radius <= 3 ? 5 : 4) - (Sharpens && sizeof(T) == sizeof(double)),
+                   Radius <= 3 || (Radius == 4 && sizeof(T) == sizeof(float)) ? 16 : 12, Sharpens>;
 
 static bool reaches(struct reach reach, int radius)
 {
@@ -488,7 +532,7 @@ static bool is_whole(const struct op *pass, int x, int row, int plane)
 {
     const size_t taps = static_cast<size_t>(2 * (x + row + plane) + 1);
 
-    return cuda_is_chain(pass) && pass->tap_count == taps && reaches(pass->x, x) && reaches(pass->row, row) &&
+    return op_is_chain(pass) && pass->tap_count == taps && reaches(pass->x, x) && reaches(pass->row, row) &&
            reaches(pass->plane, plane);
 }
 
@@ -502,6 +546,15 @@ static int separable_radius(const struct op *op)
                    is_whole(&op->passes[2], 0, 0, radius)
                ? radius
                : 0;
+}
+
+/* Call act with the form for an op that has a radius. */
+template <typename T, typename Act> static auto choose_form(const struct op *op, Act act)
+{
+    return cuda_with_number<1, MOST_RADIUS, 1>(separable_radius(op), [=](auto chosen) {
+        constexpr int Radius = decltype(chosen)::value;
+        return op_sharpens(op) ? act(form_for<T, Radius, true>()) : act(form_for<T, Radius, false>());
+    });
 }
 
 /* How walks of a form cover so many planes of a shape. */
@@ -576,8 +629,8 @@ template <typename Form> static bool describe(const struct cuda_question *asked,
     form->grid = grid;
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(&separable_kernel<Form>);
-    form->bytes_per_update =
-        sizeof(typename Form::T) * (2 + 2.0 * Form::Radius / static_cast<double>(cover.chunk));
+    form->bytes_per_update = sizeof(typename Form::T) *
+                             (2 + Form::Sharpens + 2.0 * Form::Radius / static_cast<double>(cover.chunk));
     form->operations_per_update = cuda_operations(asked->op);
     form->reached = 0.24;
     return true;
@@ -586,13 +639,11 @@ template <typename Form> static bool describe(const struct cuda_question *asked,
 template <typename T>
 static bool separable_3d_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const int radius = separable_radius(asked->op);
-
-    if (radius == 0)
+    if (separable_radius(asked->op) == 0)
         return cuda_refuse(asked->refusal,
                            "joined windows have no gaps and equal reach along three axes, up to %d samples",
                            MOST_RADIUS);
-    return choose_form<T>(radius, [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
+    return choose_form<T>(asked->op, [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
 }
 
 template <typename Form> static cudaError_t launch(const struct cuda_job *from)
@@ -613,6 +664,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
     job.end = job.first + static_cast<int>(from->planes.count);
     job.chunk = static_cast<int>(cover.chunk);
     job.chunks = static_cast<int>(cover.chunks());
+    job.amount = static_cast<T>(op->passes[2].amount);
     job.to_stride = job.to.plane_stride();
     cuda_copy_weights(&op->passes[0], job.x);
     cuda_copy_weights(&op->passes[1], job.row);
@@ -625,8 +677,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
 
 template <typename T> static cudaError_t separable_3d_launch(const struct cuda_job *job)
 {
-    return choose_form<T>(separable_radius(job->op->op),
-                          [=](auto chosen) { return launch<decltype(chosen)>(job); });
+    return choose_form<T>(job->op->op, [=](auto chosen) { return launch<decltype(chosen)>(job); });
 }
 
 CUDA_RUNG(separable_3d, false, false, false);
