@@ -137,7 +137,7 @@ static void advance_bilateral(const struct op *op, const struct field *from, con
 
     for (size_t k = 0; k < op->tap_count; k++) {
         for (size_t c = 0; c < channels; c++)
-            add_square(c == 0, (real)op->inverse_scale, read_block(&block, k, c, scratch),
+            add_square(c == 0, false, (real)op->inverse_scale, read_block(&block, k, c, scratch),
                        in_channel(from, site, site->channel + (unsigned)c), count, factors);
         joint_factors(FLUX_PM1, (real)op->taps[k].weight, count, factors);
         for (size_t c = 0; c < channels; c++)
