@@ -3,9 +3,11 @@
 #include "fiber.h"
 
 #include <cstdint>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 /* Room for the frames of an unoptimised, sanitized kernel. Untouched pages cost nothing. */
 static constexpr std::size_t stack_bytes = std::size_t(256) << 10;
@@ -103,10 +105,34 @@ static unsigned char *new_pages()
     return static_cast<unsigned char *>(pages);
 }
 
+/* Stacks that no fiber has. The next one takes them, whatever its thread: to map and unmap one takes longer
+   than many a kernel. Threads may end after static objects have. */
+static std::mutex idle_mutex;
+static std::vector<unsigned char *> &idle = *new std::vector<unsigned char *>;
+
+static void leave_pages(unsigned char *pages)
+{
+    const std::lock_guard<std::mutex> lock(idle_mutex);
+
+    idle.push_back(pages);
+}
+
+static unsigned char *take_pages()
+{
+    const std::lock_guard<std::mutex> lock(idle_mutex);
+    unsigned char *pages;
+
+    if (idle.empty())
+        return new_pages();
+    pages = idle.back();
+    idle.pop_back();
+    return pages;
+}
+
 fiber::fiber() = default;
 
 fiber::fiber(void (*work)(void *), void *argument)
-    : work_(work), argument_(argument), pages_(new_pages()), stack_(pages_ + page_bytes()),
+    : work_(work), argument_(argument), pages_(take_pages()), stack_(pages_ + page_bytes()),
       stack_bytes_(stack_bytes)
 {
     prepare();
@@ -117,7 +143,7 @@ fiber::~fiber()
     if (pages_ == nullptr)
         return;
     allow(stack_, stack_bytes_); /* frames that were never left */
-    munmap(pages_, page_bytes() + stack_bytes_);
+    leave_pages(pages_);
 }
 
 void fiber::enter()
