@@ -329,7 +329,7 @@ START_TEST(rows_choose_their_rung)
         if (strcmp(ways[i].name, "its own choice") != 0)
             continue;
         for (size_t k = 0; k < LENGTH(rows); k++) {
-            const struct grid grid = grid_make(3, rows[k].nx, 40, 12);
+            const struct grid grid = grid_make(3, rows[k].nx, 64, 12);
             struct question asked = {.way = &ways[i], .shape = lower_shape(&grid, 1), .steps = rows[k].steps};
             with_step(rows[k].options, &grid, ask_form, &asked);
             ck_assert(asked.served);
