@@ -60,7 +60,7 @@ def by_scipy(expression, samples, edge):
         name: functools.partial(getattr(ndimage, name), mode=mode, cval=float(value or 0))
         if hasattr(ndimage, name) else getattr(numpy, name)
         for name in re.findall(r"\w+(?=\()", expression)
-        if hasattr(ndimage, name)
+        if name != "ball"
     }
     return eval(expression, {"a": samples, "ball": ball, **names})
 
