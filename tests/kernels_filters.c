@@ -397,8 +397,8 @@ START_TEST(bilateral_channels)
 {
     static const unsigned channels[] = {2, 3, 4, 5, 9};
 
-    check_channels("-f bilateral:0.6,0.3", channels, LENGTH(channels), 1);
-    check_channels("-f bilateral:0.5,0.8 -s 2", channels, LENGTH(channels), 3);
+    check_channels("-f bilateral:0.6,0.3", false, channels, LENGTH(channels), 1);
+    check_channels("-f bilateral:0.5,0.8 -s 2", false, channels, LENGTH(channels), 3);
 }
 END_TEST
 
