@@ -869,13 +869,15 @@ static void bilateral(const struct stage *stage, const struct lattice *channels,
             const struct link *link = &chain.links[k];
             double s = 0.0, weight;
             for (unsigned c = 0; c < count; c++) {
-                double difference = minus(work, read_link(&channels[c], at, link), channels[c].samples[i]);
+                double difference = minus(work, read_link(&channels[c], at, link, channels[c].samples[i]),
+                                          channels[c].samples[i]);
                 double q = times(work, difference, inverse);
                 s = extend(work, c, q, q, s);
             }
             weight = times(work, link->weight, decayed(work, s));
             for (unsigned c = 0; c < count; c++)
-                sums[c] = extend(work, k, weight, read_link(&channels[c], at, link), sums[c]);
+                sums[c] = extend(work, k, weight, read_link(&channels[c], at, link, channels[c].samples[i]),
+                                 sums[c]);
             total = k == 0 ? weight : plus(work, total, weight);
         }
         for (unsigned c = 0; c < count; c++)
@@ -1102,7 +1104,7 @@ static void take_rank(const struct stage *stage, size_t rank, const struct latti
         long at[3];
         locate(from, i, at);
         for (size_t k = 0; k < window.count; k++)
-            samples[k] = sign * read_link(from, at, &window.links[k]);
+            samples[k] = sign * read_link(from, at, &window.links[k], from->samples[i]);
         qsort(samples, window.count, sizeof *samples, by_order);
         to[i] = is_held(from, at, &window)
                     ? from->samples[i]
