@@ -71,7 +71,7 @@ result $? 'a plan says what is missing'
 voxfilt -i four.raw -t u8 -d 2,2 -f identity -o four.nii
 cp four.nii sloped.nii
 printf '\000\000\000\100\000\000\040\301' | dd of=sloped.nii bs=1 seek=112 conv=notrunc 2> ../dd
-accepts 'values of a header' 'voxfilt: sloped.nii: samples are filtered as stored; a sample v stands for 2 v + -10
+accepts 'values of a header' 'voxfilt: sloped.nii: a sample v stands for the value 2 v + -10
 ' voxfilt -i sloped.nii --missing 10 -f box:1 -o out.nii
 [ "$(tail -c 4 out.nii > ../tail && bytes ../tail)" = '10 11 20 20' ]
 result $? 'mark samples that stand for them'
