@@ -211,7 +211,8 @@ template <typename T> struct median_walk {
     bool descends;
 };
 
-template <typename T, int Count> struct alignas(16) median_pack {
+/* As many samples as a thread owns side by side, without room after them. */
+template <typename T, int Count> struct alignas(Count * sizeof(T) < 16 ? Count * sizeof(T) : 16) median_pack {
     T samples[Count];
 };
 
