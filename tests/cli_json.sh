@@ -42,7 +42,7 @@ v()
 
 v --stats -e constant:3 --flux pm1 --scale 3 --reaction 0.1 --until 0.1 -o out --report=json:r1.json
 v --out-type u8 --out-range=0,3 --tee 3:tee.raw -o out --report=json:r2.json
-v -f identity -o out --report=json:r3.json
+v -f gauss:1 --fwhm --axes xy -o out --report=json:r3.json
 imgheat -q -f gauss:1 -f sobel:x -o out.png --report=json:r4.json in.png
 voxfilt -q -i vol.raw -n 9 -t f32 -o out --report=json:r5.json 2> ../stderr
 { printf 'NRRD0004\ntype: float\ndimension: 3\nsizes: 40 30 20\nendian: little\nencoding: raw\nkey:=a value\n\n'
@@ -60,7 +60,7 @@ holds 'a tee has the losses of its own state' r2.json \
 # ---------------------------------------------------------------- plans
 
 v --explain=json -e constant:3 --flux pm1 --scale 3 --reaction 0.1 --until 0.1 > e1.json
-v --explain=json -f gauss:2 -f heat -s 9 --tee 3:tee2.raw -o out2 --preview p.png > e2.json
+v --explain=json -f gauss:2 --fwhm --axes xy -f heat -s 9 --tee 3:tee2.raw -o out2 --preview p.png > e2.json
 v --explain=json -e wrap -s 9 -m 100K > e3.json
 imgheat --explain=json -f gauss:1 -f sobel:x in.png in.png > e4.json
 matches plan e1.json e2.json e3.json e4.json
