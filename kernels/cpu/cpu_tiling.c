@@ -10,6 +10,7 @@
 #include "base/memory_limits.h"
 #include "base/size.h"
 
+#include <math.h>
 #include <stdint.h>
 
 /* Bytes that the slots of a tile may take: two thirds of the second-level cache if that is large; else a
@@ -59,6 +60,13 @@
 #define FACE_EXPONENTIAL 4.65
 #define FACE_ALONE       1.85
 #define REACTION         13.0
+
+/* A tap of a rank: through a network, whose depth is as the square of a logarithm; of a bisection; of an
+   extreme. An extreme along one axis, however long. */
+#define NETWORK_TAP  1.8
+#define BISECTED_TAP 100.0
+#define EXTREME_TAP  5.0
+#define EXTREME_LINE 100.0
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -474,6 +482,15 @@ static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
     return taps * face * (shared + (inner - shared) * FACE_ALONE) + reactions;
 }
 
+static double rank_work(const struct op *op)
+{
+    double taps = (double)op->tap_count, depth = log2(taps);
+
+    if (op->rank == 0 || op->rank + 1 == op->tap_count)
+        return op_is_star(op) && taps <= op_radius(op) * 2.0 + 1.0 ? EXTREME_LINE : taps * EXTREME_TAP;
+    return op->tap_count <= NETWORK_TAPS ? taps * depth * depth * NETWORK_TAP : taps * BISECTED_TAP;
+}
+
 /* Arithmetic of an update, in taps of a star. */
 static double work_of(const struct cpu_tiling *tiling, const struct op *op)
 {
@@ -483,6 +500,8 @@ static double work_of(const struct cpu_tiling *tiling, const struct op *op)
         return flux_work(tiling, op);
     if (op->kind == OP_GRADIENT)
         return taps * GRADIENT_AXIS;
+    if (op->kind == OP_RANK)
+        return rank_work(op);
     switch (tiling->engine) {
     case CPU_ENGINE_LINE:
         return taps * LINE_TAP;
