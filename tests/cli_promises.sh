@@ -140,6 +140,15 @@ same 'of a picture, too, and level 6; and -i is an operand' bare.png spelled.png
 v16 --spacing 2,3,4 --alpha 2 -s 1 -o bare.raw
 v16 --spacing 2,3,4 --alpha 2 --dt 0.25 -s 1 -o spelled.raw
 same 'dt is 0.125 times the square of the smallest spacing, by alpha' bare.raw spelled.raw
+tail -c +7169 v16.raw | head -c 1024 > seventh.raw
+for spec in gauss:1.2 median:1 'bilateral:1,2' erode:1 laplace gradmag:0.8 'heat --flux pm1 --scale 1'; do
+    # shellcheck disable=SC2086  # words are wanted
+    {
+        v16 --planes 7:8 --axes xy -f $spec -o plane.raw
+        voxfilt -q -i seventh.raw -t f32 -d 16,16 -f $spec -o picture.raw
+    }
+    same "$spec --axes xy filters plane by plane" plane.raw picture.raw
+done
 v16 -f scale:2,0 -f scale:1,5 -o forth.raw
 v16 -f scale:1,5 -f scale:2,0 -o back.raw
 differ 'stages run in the order given' forth.raw back.raw
