@@ -29,16 +29,11 @@ static const char picture_name[] = "a JPEG picture";
 enum { MARKER_BYTES_MOST = 65533 };
 
 /* What APP markers begin with. That of Exif ends in two zeros. */
-static const unsigned char icc_id[] = "ICC_PROFILE", xmp_id[] = "http://ns.adobe.com/xap/1.0/";
-static const unsigned char exif_id[] = "Exif\0";
+static const unsigned char xmp_id[] = "http://ns.adobe.com/xap/1.0/", exif_id[] = "Exif\0";
 
-/* Before a piece of a profile stand the name, the number of the piece from 1 on, and how many there are. */
-enum { ICC_HEAD_BYTES = sizeof icc_id + 2, ICC_PIECE_MOST = MARKER_BYTES_MOST - ICC_HEAD_BYTES };
-
-/* How the chunks begin: the name of a profile and the method of compression; that of XMP, which is neither
-   compressed nor in a language; the keyword of a comment. */
-static const unsigned char icc_head[] = "ICC profile\0", xmp_head[] = "XML:com.adobe.xmp\0\0\0\0";
-static const unsigned char comment_head[] = "Comment";
+/* How the chunks begin: that of XMP, which is neither compressed nor in a language; the keyword of a
+   comment. */
+static const unsigned char xmp_head[] = "XML:com.adobe.xmp\0\0\0\0", comment_head[] = "Comment";
 
 /* The marker that a chunk becomes. */
 enum carrier {
@@ -198,6 +193,11 @@ static struct jpeg_error_mgr *set_trap(struct trap *trap, const char *name, enum
 }
 
 /* ---- markers that have chunks ---- */
+
+/* A profile comes in pieces, each behind this name, its number from 1 on, and how many there are; its chunk
+   begins with a name and the method of compression. */
+static const unsigned char icc_id[] = "ICC_PROFILE", icc_head[] = "ICC profile\0";
+enum { ICC_HEAD_BYTES = sizeof icc_id + 2, ICC_PIECE_MOST = MARKER_BYTES_MOST - ICC_HEAD_BYTES };
 
 #define METRES_IN_INCH 0.0254
 #define DENSITY_MOST   65535
