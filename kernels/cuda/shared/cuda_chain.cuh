@@ -99,11 +99,15 @@ template <typename T> cuda_point<T> cuda_point_of(const struct point &point)
 /* What it makes of a sample, once. */
 CUDA_INLINE float cuda_pointed(const cuda_point<float> &point, float v)
 {
-    return point.missing && v != v ? v : arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+    return point.missing && v != v
+               ? v
+               : arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 CUDA_INLINE double cuda_pointed(const cuda_point<double> &point, double v)
 {
-    return point.missing && v != v ? v : arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+    return point.missing && v != v
+               ? v
+               : arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
 }
 
 /* OP_UNSHARP, behind its chain. */
