@@ -261,6 +261,8 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
     T *level = shared, *next = shared + task.cells;
     cuda_tap<T> *const taps = reinterpret_cast<cuda_tap<T> *>(shared + 2 * task.cells);
 
+    /* Where samples may be missing, no plan fuses steps; said here, it saves registers. */
+    filter.missing = false;
     /* Load the taps and the patch with its margin. */
     patch_place(task, patch, cells);
     for (int k = static_cast<int>(threadIdx.x); k < filter.tap_count; k += PATCH_THREADS)
