@@ -16,6 +16,16 @@ struct site {
     size_t begin, count;
 };
 
+/* A tap reads a row from an index on: what the edge rule supplies for samples [begin, end) of a block. */
+static void gather(const struct op *op, const real *row, int64_t nx, int64_t first, real outside,
+                   int64_t begin, int64_t end, real *scratch)
+{
+    for (int64_t i = begin; i < end; i++) {
+        int64_t x = arith_edge_index(op->edge, first + i, nx);
+        scratch[i] = x < 0 ? outside : row[x];
+    }
+}
+
 /* The values that a tap reads along a block. Inside the grid they are read in place; values that an edge
    rule supplies are gathered into scratch. */
 static const real *tap_values(const struct op *op, const struct field *from, const struct op_tap *tap,
@@ -25,7 +35,8 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     int64_t nx = (int64_t)shape->nx;
     int64_t plane = arith_edge_index(op->edge, (int64_t)site->plane + tap->dplane, (int64_t)shape->planes);
     int64_t row = arith_edge_index(op->edge, (int64_t)site->row + tap->drow, (int64_t)shape->rows);
-    int64_t first = (int64_t)site->begin + tap->dx;
+    int64_t first = (int64_t)site->begin + tap->dx, count = (int64_t)site->count;
+    int64_t inside = first < 0 ? -first : 0, end = nx - first < count ? nx - first : count;
     real outside = op->outside == NULL ? (real)0 : (real)op->outside[site->channel];
     const real *values;
 
@@ -35,12 +46,14 @@ static const real *tap_values(const struct op *op, const struct field *from, con
         return scratch;
     }
     values = row_of(from, (size_t)plane, site->channel, (size_t)row);
-    if (first >= 0 && first + (int64_t)site->count <= nx)
+    if (inside == 0 && end == count)
         return values + first;
-    for (size_t i = 0; i < site->count; i++) {
-        int64_t x = arith_edge_index(op->edge, first + (int64_t)i, nx);
-        scratch[i] = x < 0 ? outside : values[x];
-    }
+    if (inside >= end)
+        inside = end = count;
+    /* What lies inside is copied at once: it is nearly all of a row. */
+    memcpy(scratch + inside, values + first + inside, (size_t)(end - inside) * sizeof *scratch);
+    gather(op, values, nx, first, outside, 0, inside, scratch);
+    gather(op, values, nx, first, outside, end, count, scratch);
     return scratch;
 }
 
