@@ -137,8 +137,8 @@ struct op {
 
     unsigned channels; /* that are computed, from the first on; the others keep their values */
     unsigned joint;    /* OP_HEAT with FLUX_PM1 or FLUX_PM2, OP_BILATERAL: this number of channels, from the
-                          first    on, have one conductivity or g, and those behind them another; 0: each channel
-                          has its    own */
+                          first on, have one conductivity or g, and those behind them another; 0: each channel
+                          has its own */
 
     /* In raster order. OP_TAPS, OP_UNSHARP: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for
        FLUX_TANH, the faces with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each

@@ -157,6 +157,12 @@ accepts 'what is left out is named' 'imgheat: trailing.jpg: left out: APP2, APP1
 ' identity trailing.jpg -o out.jpg
 accepts 'from a pipe, too' 'imgheat: standard input: left out: APP2, APP13, 16 bytes after the picture
 ' piped trailing.jpg identity -o out.jpg
+{ cat plain.jpg && head -c 200000 /dev/zero; } > padded.jpg
+accepts 'however much follows' 'imgheat: standard input: left out: 200000 bytes after the picture
+' piped padded.jpg identity -o out.jpg
+{ chunk iCCP 'name\000\000no profile' && chunk pHYs '\000\377\377\377\000\000\000\001\000'; } | with_chunks gray.png > odd.png
+accepts 'neither what is no profile nor what is no density can be written' 'imgheat: odd.png: left out: iCCP, pHYs
+' identity odd.png -o odd.jpg
 { chunk gAMA '\000\000\261\217' && chunk tEXt 'Title\000t' && chunk tEXt 'Comment\000kept'; } |
     with_chunks gray.png > texts.png
 chunk tEXt 'Comment\000late' | with_late_chunks texts.png > late.png

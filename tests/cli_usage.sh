@@ -140,6 +140,7 @@ refuses 2 'voxfilt: --filter: gauss:1,2: 2 numbers for 3 axes: give one for all,
 refuses 2 'voxfilt: --filter: box:1,2,3: 3 numbers for 2 axes: give one for all, or one for each' v8 -f box:1,2,3 --axes xz -o out
 refuses 2 'voxfilt: --filter: gauss:1mm,2cm,3mm: expected gauss:S[u],...[,order=X,Y,Z]' v8 -f gauss:1mm,2cm,3mm -o out
 refuses 2 'voxfilt: --filter: gauss:1q: expected gauss:S[u],...[,order=X,Y,Z]' v8 -f gauss:1q -o out
+refuses 2 'voxfilt: --filter: bilateral:2mm,3mm: expected bilateral:SS[u],SR' v8 -f bilateral:2mm,3mm -o out
 refuses 2 'voxfilt: --filter: unsharp:1u,2u: expected unsharp:S[u],A' v8 -f unsharp:1u,2u -o out
 for axes in xx '' xyw X; do
     refuses 2 "voxfilt: --axes: $axes: expected some of x, y and z, each once, such as xy" v8 --axes "$axes" -o out

@@ -19,6 +19,7 @@
 #include "format.h"
 #include "format_jpeg.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +30,21 @@ static const char picture_name[] = "a JPEG picture";
 enum { MARKER_BYTES_MOST = 65533 };
 
 /* What APP markers begin with. That of Exif ends in two zeros. */
-static const unsigned char xmp_id[] = "http://ns.adobe.com/xap/1.0/", exif_id[] = "Exif\0";
+#define XMP_ID  "http://ns.adobe.com/xap/1.0/"
+#define EXIF_ID "Exif\0"
 
 /* How the chunks begin: that of XMP, which is neither compressed nor in a language; the keyword of a
    comment. */
 static const unsigned char xmp_head[] = "XML:com.adobe.xmp\0\0\0\0", comment_head[] = "Comment";
+
+/* A profile comes in pieces, each behind this name, its number from 1 on, and how many there are. */
+#define ICC_ID "ICC_PROFILE"
+enum { ICC_HEAD_BYTES = sizeof ICC_ID + 2, ICC_PIECE_MOST = MARKER_BYTES_MOST - ICC_HEAD_BYTES };
+
+#define PROFILE_BYTES_MOST ((size_t)255 * ICC_PIECE_MOST)
+
+#define METRES_IN_INCH 0.0254
+#define DENSITY_MOST   65535
 
 /* The marker that a chunk becomes. */
 enum carrier {
@@ -53,8 +64,8 @@ static const struct {
     size_t most; /* bytes of a chunk that fit */
 } carriers[] = {
     {"iCCP", CARRIER_PROFILE, NULL, 0, SIZE_MAX},
-    {"eXIf", CARRIER_EXIF, NULL, 0, MARKER_BYTES_MOST - sizeof exif_id},
-    {"iTXt", CARRIER_XMP, xmp_head, sizeof xmp_head - 1, MARKER_BYTES_MOST - sizeof xmp_id},
+    {"eXIf", CARRIER_EXIF, NULL, 0, MARKER_BYTES_MOST - sizeof EXIF_ID},
+    {"iTXt", CARRIER_XMP, xmp_head, sizeof xmp_head - 1, MARKER_BYTES_MOST - sizeof XMP_ID},
     {"tEXt", CARRIER_COMMENT, comment_head, sizeof comment_head, MARKER_BYTES_MOST},
     {"pHYs", CARRIER_RESOLUTION, NULL, 0, SIZE_MAX},
 };
@@ -71,20 +82,62 @@ static enum carrier carrier_of(const struct png_chunk *chunk)
     return CARRIER_NONE;
 }
 
-/* Without a profile, the colours of a JPEG are taken for sRGB. */
-void jpeg_list_dropped(const struct png_chunks *chunks, char *dropped, size_t size)
+/* The resolution in whole dots per inch (unit 1) or centimetre (2), whichever is nearer, or the shape of a
+   pixel (0); false where a JPEG has no number for it. */
+static bool density_of(const struct png_chunk *chunk, unsigned *unit, double densities[2])
 {
+    const double inch = METRES_IN_INCH;
+
+    densities[0] = densities[1] = 0.0;
+    for (size_t i = 0; i < 8; i++)
+        densities[i / 4] = densities[i / 4] * 256 + chunk->bytes[i];
+    *unit = chunk->bytes[8] != 1 ? 0
+            : fabs(densities[0] * inch - round(densities[0] * inch)) / inch <=
+                    fabs(densities[0] / 100 - round(densities[0] / 100)) * 100
+                ? 1
+                : 2;
+    for (size_t i = 0; i < 2 && *unit > 0; i++)
+        densities[i] = round(*unit == 1 ? densities[i] * inch : densities[i] / 100);
+    return densities[0] >= 1 && densities[0] <= DENSITY_MOST && densities[1] >= 1 &&
+           densities[1] <= DENSITY_MOST;
+}
+
+/* Whether a JPEG can have what the chunk says. */
+static bool is_carried(const struct png_chunk *chunk)
+{
+    enum carrier carrier = carrier_of(chunk);
+    unsigned char *profile;
+    double densities[2];
+    unsigned unit;
+    size_t size;
+
+    if (carrier == CARRIER_RESOLUTION)
+        return density_of(chunk, &unit, densities);
+    if (carrier != CARRIER_PROFILE)
+        return carrier != CARRIER_NONE;
+    profile = icc_chunk_inflate(chunk, PROFILE_BYTES_MOST, &size);
+    mem_free(profile);
+    return profile != NULL;
+}
+
+/* Without a profile, the colours of a JPEG are taken for sRGB. */
+void jpeg_list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                       char *dropped, size_t size)
+{
+    const struct png_chunks *chunks = source->chunks;
     bool told = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
 
+    (void)written;
+    if (sink->family != FAMILY_JPEG)
+        return;
     for (const struct png_chunk *chunk = chunks->first; chunk != NULL; chunk = chunk->next) {
         bool is_space = strcmp(chunk->type, "gAMA") == 0 || strcmp(chunk->type, "cHRM") == 0;
-        if (carrier_of(chunk) == CARRIER_NONE && strcmp(chunk->type, "sRGB") != 0 && !(is_space && told))
+        if (!is_carried(chunk) && strcmp(chunk->type, "sRGB") != 0 && !(is_space && told))
             format_drop(dropped, size, chunk->type);
     }
 }
 
 #ifdef HAVE_JPEG
-#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <zlib.h>
@@ -194,15 +247,7 @@ static struct jpeg_error_mgr *set_trap(struct trap *trap, const char *name, enum
 
 /* ---- markers that have chunks ---- */
 
-/* A profile comes in pieces, each behind this name, its number from 1 on, and how many there are; its chunk
-   begins with a name and the method of compression. */
-static const unsigned char icc_id[] = "ICC_PROFILE", icc_head[] = "ICC profile\0";
-enum { ICC_HEAD_BYTES = sizeof icc_id + 2, ICC_PIECE_MOST = MARKER_BYTES_MOST - ICC_HEAD_BYTES };
-
-#define METRES_IN_INCH 0.0254
-#define DENSITY_MOST   65535
-
-static bool is_app(const struct jpeg_marker_struct *marker, int number, const unsigned char *id, size_t size)
+static bool is_app(const struct jpeg_marker_struct *marker, int number, const char *id, size_t size)
 {
     return marker->marker == JPEG_APP0 + number && marker->data_length > size &&
            memcmp(marker->data, id, size) == 0;
@@ -210,7 +255,7 @@ static bool is_app(const struct jpeg_marker_struct *marker, int number, const un
 
 static bool is_profile_piece(const struct jpeg_marker_struct *marker)
 {
-    return is_app(marker, 2, icc_id, sizeof icc_id) && marker->data_length > ICC_HEAD_BYTES;
+    return is_app(marker, 2, ICC_ID, sizeof ICC_ID) && marker->data_length > ICC_HEAD_BYTES;
 }
 
 /* Keep a chunk of two pieces. */
@@ -237,8 +282,8 @@ static unsigned find_pieces(const struct jpeg_marker_struct *marker,
 
     for (; marker != NULL; marker = marker->next) {
         if (is_profile_piece(marker)) {
-            count = marker->data[sizeof icc_id + 1];
-            pieces[marker->data[sizeof icc_id]] = marker;
+            count = marker->data[sizeof ICC_ID + 1];
+            pieces[marker->data[sizeof ICC_ID]] = marker;
         }
     }
     *size = 0;
@@ -247,10 +292,11 @@ static unsigned find_pieces(const struct jpeg_marker_struct *marker,
     return count;
 }
 
-/* Deflate a profile into a chunk iCCP. */
+/* Deflate a profile into a chunk iCCP, behind a name and the method of compression. */
 static bool keep_profile(struct png_chunks *chunks, const unsigned char *profile, size_t size,
                          struct fault *fault)
 {
+    static const unsigned char head[] = "ICC profile\0";
     uLongf deflated_size = compressBound(size);
     unsigned char *deflated = mem_alloc(deflated_size, 1, "a colour profile", fault);
     bool done;
@@ -258,7 +304,7 @@ static bool keep_profile(struct png_chunks *chunks, const unsigned char *profile
     if (deflated == NULL)
         return fault_prefix(fault, chunks->file_name);
     done = compress(deflated, &deflated_size, profile, size) == Z_OK
-               ? keep(chunks, "iCCP", icc_head, sizeof icc_head, deflated, deflated_size, fault)
+               ? keep(chunks, "iCCP", head, sizeof head, deflated, deflated_size, fault)
                : fault_set_for(fault, STATUS_LIMIT, chunks->file_name, "ICC_PROFILE: out of memory");
     mem_free(deflated);
     return done;
@@ -322,14 +368,13 @@ static bool keep_marker(struct png_chunks *chunks, const struct jpeg_marker_stru
 
     if (marker->marker == JPEG_COM && memchr(bytes, 0, size) == NULL)
         return keep(chunks, "tEXt", comment_head, sizeof comment_head, bytes, size, fault);
-    if (is_app(marker, 1, exif_id, sizeof exif_id))
-        return png_chunks_offer(chunks, "eXIf", PNG_CHUNKS_BEFORE_PALETTE, bytes + sizeof exif_id,
-                                size - sizeof exif_id, fault);
-    if (is_app(marker, 1, xmp_id, sizeof xmp_id))
-        return keep(chunks, "iTXt", xmp_head, sizeof xmp_head - 1, bytes + sizeof xmp_id,
-                    size - sizeof xmp_id, fault);
-    if (!is_app(marker, 0, (const unsigned char *)"JFIF", 4) && marker->marker != JPEG_APP0 + 14 &&
-        !is_profile_piece(marker))
+    if (is_app(marker, 1, EXIF_ID, sizeof EXIF_ID))
+        return png_chunks_offer(chunks, "eXIf", PNG_CHUNKS_BEFORE_PALETTE, bytes + sizeof EXIF_ID,
+                                size - sizeof EXIF_ID, fault);
+    if (is_app(marker, 1, XMP_ID, sizeof XMP_ID))
+        return keep(chunks, "iTXt", xmp_head, sizeof xmp_head - 1, bytes + sizeof XMP_ID,
+                    size - sizeof XMP_ID, fault);
+    if (!is_app(marker, 0, "JFIF", 4) && marker->marker != JPEG_APP0 + 14 && !is_profile_piece(marker))
         *lost |= marker->marker == JPEG_COM ? LOST_COMMENT : 1U << (marker->marker - JPEG_APP0);
     return true;
 }
@@ -557,13 +602,14 @@ static bool finish_decompress(struct reader *reader, struct fault *fault)
 /* What follows the end of a picture belongs to none of its own: a second picture, for example. */
 static bool count_rest(struct reader *reader, uint64_t *bytes, struct fault *fault)
 {
-    size_t got = reader->input.bytes_in_buffer;
+    size_t got;
 
-    for (*bytes = 0; got > 0; *bytes += got, got = 0) {
-        *bytes += got;
+    *bytes = reader->input.bytes_in_buffer;
+    do {
         if (!file_in_read(reader->file, reader->buffer, sizeof reader->buffer, &got, fault))
             return false;
-    }
+        *bytes += got;
+    } while (got > 0);
     return true;
 }
 
@@ -646,7 +692,7 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
 }
 
 /* A marker of two pieces. */
-static void write_marker(struct writer *writer, int code, const unsigned char *head, size_t head_size,
+static void write_marker(struct writer *writer, int code, const void *head, size_t head_size,
                          const unsigned char *bytes, size_t size)
 {
     unsigned char both[MARKER_BYTES_MOST];
@@ -661,11 +707,11 @@ static void write_profile(struct writer *writer, const unsigned char *profile, s
     size_t count = (size + ICC_PIECE_MOST - 1) / ICC_PIECE_MOST;
     unsigned char head[ICC_HEAD_BYTES];
 
-    memcpy(head, icc_id, sizeof icc_id);
-    head[sizeof icc_id + 1] = (unsigned char)count;
+    memcpy(head, ICC_ID, sizeof ICC_ID);
+    head[sizeof ICC_ID + 1] = (unsigned char)count;
     for (size_t i = 0; i < count; i++) {
         size_t first = i * ICC_PIECE_MOST, piece = size - first;
-        head[sizeof icc_id] = (unsigned char)(i + 1);
+        head[sizeof ICC_ID] = (unsigned char)(i + 1);
         write_marker(writer, JPEG_APP0 + 2, head, sizeof head, profile + first,
                      piece < ICC_PIECE_MOST ? piece : ICC_PIECE_MOST);
     }
@@ -678,17 +724,17 @@ static void write_chunk(struct writer *writer, const struct png_chunk *chunk)
 
     switch (carrier_of(chunk)) {
     case CARRIER_PROFILE:
-        writer->profile = icc_chunk_inflate(chunk, 255 * ICC_PIECE_MOST, &size);
+        writer->profile = icc_chunk_inflate(chunk, PROFILE_BYTES_MOST, &size);
         if (writer->profile != NULL)
             write_profile(writer, writer->profile, size);
         mem_free(writer->profile);
         writer->profile = NULL;
         return;
     case CARRIER_EXIF:
-        write_marker(writer, JPEG_APP0 + 1, exif_id, sizeof exif_id, chunk->bytes, chunk->size);
+        write_marker(writer, JPEG_APP0 + 1, EXIF_ID, sizeof EXIF_ID, chunk->bytes, chunk->size);
         return;
     case CARRIER_XMP:
-        write_marker(writer, JPEG_APP0 + 1, xmp_id, sizeof xmp_id, chunk->bytes + sizeof xmp_head - 1,
+        write_marker(writer, JPEG_APP0 + 1, XMP_ID, sizeof XMP_ID, chunk->bytes + sizeof xmp_head - 1,
                      chunk->size - (sizeof xmp_head - 1));
         return;
     case CARRIER_COMMENT:
@@ -700,21 +746,14 @@ static void write_chunk(struct writer *writer, const struct png_chunk *chunk)
     }
 }
 
-/* The resolution in whole dots per inch or centimetre, whichever is nearer; or the shape of a pixel. */
 static void set_density(struct jpeg_compress_struct *jpeg, const struct png_chunk *chunk)
 {
-    double densities[2] = {0.0, 0.0}, inch = METRES_IN_INCH;
-    bool by_inch;
+    double densities[2];
+    unsigned unit;
 
-    for (size_t i = 0; i < 8; i++)
-        densities[i / 4] = densities[i / 4] * 256 + chunk->bytes[i];
-    by_inch = fabs(densities[0] * inch - round(densities[0] * inch)) / inch <=
-              fabs(densities[0] / 100 - round(densities[0] / 100)) * 100;
-    for (size_t i = 0; i < 2 && chunk->bytes[8] == 1; i++)
-        densities[i] = round(by_inch ? densities[i] * inch : densities[i] / 100);
-    if (densities[0] < 1 || densities[0] > DENSITY_MOST || densities[1] < 1 || densities[1] > DENSITY_MOST)
+    if (!density_of(chunk, &unit, densities))
         return;
-    jpeg->density_unit = chunk->bytes[8] != 1 ? 0 : by_inch ? 1 : 2;
+    jpeg->density_unit = (UINT8)unit;
     jpeg->X_density = (UINT16)densities[0];
     jpeg->Y_density = (UINT16)densities[1];
 }
@@ -723,6 +762,7 @@ static void start_compress(struct writer *writer, const struct header *header, i
                            const struct png_chunks *chunks)
 {
     struct jpeg_compress_struct *jpeg = &writer->jpeg;
+    const struct png_chunk *first = chunks != NULL ? chunks->first : NULL;
 
     jpeg->image_width = (JDIMENSION)header->grid.nx;
     jpeg->image_height = (JDIMENSION)header->grid.ny;
@@ -733,14 +773,12 @@ static void start_compress(struct writer *writer, const struct header *header, i
     for (int i = 0; i < jpeg->num_components; i++)
         jpeg->comp_info[i].h_samp_factor = jpeg->comp_info[i].v_samp_factor = 1;
     jpeg->dct_method = JDCT_ISLOW;
-    for (const struct png_chunk *chunk = chunks != NULL ? chunks->first : NULL; chunk != NULL;
-         chunk = chunk->next) {
+    for (const struct png_chunk *chunk = first; chunk != NULL; chunk = chunk->next) {
         if (carrier_of(chunk) == CARRIER_RESOLUTION)
             set_density(jpeg, chunk);
     }
     libjpeg.jpeg_start_compress(jpeg, TRUE);
-    for (const struct png_chunk *chunk = chunks != NULL ? chunks->first : NULL; chunk != NULL;
-         chunk = chunk->next)
+    for (const struct png_chunk *chunk = first; chunk != NULL; chunk = chunk->next)
         write_chunk(writer, chunk);
 }
 
@@ -853,7 +891,7 @@ static bool sniff(const unsigned char *start, size_t size)
 
 #define JPEG_TRAITS                                                                                          \
     .family = FAMILY_JPEG, .picture = picture_name, .in_turn = true, .has_quality = true,                    \
-    .open = open_source, .create = create_sink JPEG_CODEC
+    .open = open_source, .list_dropped = jpeg_list_dropped, .create = create_sink JPEG_CODEC
 
 const struct format format_jpg = {.name = "jpg", .summary = "JPEG pictures", .sniff = sniff, JPEG_TRAITS};
 const struct format format_jpeg = {.name = "jpeg", .summary = "the same", JPEG_TRAITS};

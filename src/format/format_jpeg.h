@@ -1,12 +1,14 @@
-/* What a JPEG does not keep of what a PNG tells besides its samples. */
+/* What a JPEG does not keep of what a picture's file tells besides its samples. */
 #ifndef FORMAT_JPEG_H
 #define FORMAT_JPEG_H
 
-#include "png/png_chunks.h"
+#include "format.h"
 
 #include <stddef.h>
 
-/* Append the types of these chunks that have no marker in a JPEG (format_drop). */
-void jpeg_list_dropped(const struct png_chunks *chunks, char *dropped, size_t size);
+/* list_dropped of pictures: where a JPEG is written, append the types of the source's chunks that have no
+   marker there. */
+void jpeg_list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                       char *dropped, size_t size);
 
 #endif

@@ -414,14 +414,6 @@ static bool end_source(struct source *source, struct fault *fault)
     return true;
 }
 
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
-{
-    (void)written;
-    if (sink->family == FAMILY_JPEG)
-        jpeg_list_dropped(source->chunks, dropped, size);
-}
-
 /* ---- writing ---- */
 
 static bool check_writable(const struct sink *sink, struct fault *fault)
@@ -483,7 +475,7 @@ const struct format format_png = {
     .hold_in_spool = hold_in_spool,
     .read = read_rows,
     .end = end_source,
-    .list_dropped = list_dropped,
+    .list_dropped = jpeg_list_dropped,
     .close = close_source,
     .create = create_sink,
     .write = write_rows,

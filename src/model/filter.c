@@ -646,9 +646,11 @@ static const struct filter *find(const char *spec, size_t length)
     return NULL;
 }
 
-/* "2mm,1mm" → "2,1" and the unit of both. It stands behind the first sigma at least. */
+/* "2mm,1mm" → "2,1" and the unit of both. It stands behind the first sigma at least. An amount and a
+   deviation of differences have none. */
 static bool take_unit(char *plain, struct filter_call *call)
 {
+    bool alone = call->filter->kind == FILTER_UNSHARP || call->filter->kind == FILTER_BILATERAL;
     const struct length_unit *length;
     char unit[16] = "", *item = plain, *end;
 
@@ -658,8 +660,7 @@ static bool take_unit(char *plain, struct filter_call *call)
         letters = strcspn(end, ",");
         if (index == 0 && letters < sizeof unit)
             memcpy(unit, end, letters);
-        else if (letters > 0 && (call->filter->kind == FILTER_UNSHARP || letters != strlen(unit) ||
-                                 strncmp(end, unit, letters) != 0))
+        else if (letters > 0 && (alone || letters != strlen(unit) || strncmp(end, unit, letters) != 0))
             return false;
         memmove(end, end + letters, strlen(end + letters) + 1);
         if (*end == '\0')
