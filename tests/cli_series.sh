@@ -22,7 +22,7 @@ one_by_one() # ARGUMENT...
     done > expected.raw
 }
 
-for form in nii nii.gz hdr nrrd nhdr mha mhd npy; do
+for form in nii nii.gz hdr nrrd nhdr mha mhd npy tif; do
     spaced='left out: spacing
 '
     unspaced=
@@ -198,8 +198,8 @@ result $? 'mhd: the time of a volume'
 head -c 800 series.nrrd > short.nrrd
 refuses 3 'voxfilt: short.nrrd: length: samples of exactly 700 bytes, but 6 x 5 x 4 x 3 u16 take 720' \
     voxfilt -i short.nrrd -o out
-refuses 2 'voxfilt: out.tif: the format tif holds no series, and there are 3 volumes (--out-format)' \
-    voxfilt -i series.nrrd -o out.tif
+refuses 2 'voxfilt: out0.png: the format png holds no series, and there are 3 volumes (--out-format)' \
+    voxfilt -i series.nrrd -o out%d.png
 for option in '--until 1' '--out-range=auto' '--slice z=1' '--part 1/2' '--tee 1:tee' '--preview p.png'; do
     # shellcheck disable=SC2086
     refuses 2 "voxfilt: series.nrrd: a series of 3 volumes, of which ${option%% *} needs one: --volume K chooses it" \

@@ -178,15 +178,16 @@ static bool level_channels(struct source *source, const struct source_request *r
 static bool choose_volume(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct header *header = &source->header;
+    uint64_t volume = request->volume - source->volumes_before;
 
     if (!request->has_volume)
         return true;
-    if (request->volume >= header->volumes)
+    if (volume >= header->volumes)
         return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
                              "--volume: %llu: the last one is %zu", (unsigned long long)request->volume,
-                             header->volumes - 1);
+                             source->volumes_before + header->volumes - 1);
     if (header->volumes > 1)
-        header->choice = (struct header_choice){(size_t)request->volume, header->volumes};
+        header->choice = (struct header_choice){(size_t)volume, header->volumes};
     header->volumes = 1;
     return true;
 }

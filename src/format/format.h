@@ -118,10 +118,11 @@ struct source {
     char dropped[512]; /* at the end: what no output can keep of this file, by name; else empty */
     size_t held_bytes; /* samples that the format must hold before it can give the first plane, as those of an
                           interlaced picture: in memory, or in a spool (hold_in_spool) */
-    size_t beside_bytes; /* memory that reading takes besides, wherever those are held */
-    size_t data_files;   /* files that hold samples, not counting that of the header */
-    bool random;         /* planes can be read in any order and by several threads at once (read_at) */
-    void *state;         /* the format's own */
+    size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
+    size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
+    size_t data_files;     /* files that hold samples, not counting that of the header */
+    bool random;           /* planes can be read in any order and by several threads at once (read_at) */
+    void *state;           /* the format's own */
 };
 
 /* How an output is to be written. All that it points to stays with the caller, and outlives the sink. */

@@ -560,10 +560,8 @@ static void put_extents(struct sink *sink)
 {
     const struct grid *grid = &sink->header.grid;
     unsigned dims = volume_sink_axes(&sink->header);
-    uint64_t extents[4] = {grid->nx, grid->ny, grid->nz};
+    const uint64_t extents[4] = {grid->nx, grid->ny, grid->nz, sink->header.volumes};
 
-    if (dims > grid->axes)
-        extents[grid->axes] = sink->header.volumes;
     volume_sink_print(sink, "ObjectType = Image\nNDims = %u\n", dims);
     volume_sink_print_counts(sink, "DimSize =", extents, dims);
     if (grid->channels > 1)

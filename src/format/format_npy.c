@@ -276,7 +276,7 @@ static void write_shape(const struct header *header, const struct file_shape *or
     } else if (header->volumes > 1) {
         diag_append(text, size, "%zu, ", header->volumes);
     }
-    if (grid->axes == 3)
+    if (grid->axes == 3 || header->volumes > 1)
         diag_append(text, size, "%zu, ", grid->nz);
     if (grid->axes > 1)
         diag_append(text, size, "%zu, ", grid->ny);

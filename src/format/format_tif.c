@@ -4,29 +4,37 @@
    A file begins with a header and with lists and texts that all directories refer to. Pages as they are: the
    directory of the first one comes next, then all samples, then the other directories. So the place of each
    sample is known at once, threads and processes may write them in any order, and a pipe will do. Pages that
-   are deflated: each is followed by its directory, since only then its size is known, and the link to the
-   directory is filled in where the one before has left room for it; this takes a regular file. A file that
-   may grow over 4 GiB is a BigTIFF from the start.
+   are deflated come first, and then all directories, since only then places and sizes are known; this takes a
+   regular file. A file that may grow over 4 GiB is a BigTIFF from the start.
 
-   Distances along x and y are in the resolution, and the one along z and the unit are in a description as
-   ImageJ has it, which a stack has on its first page. */
+   The volumes of a series come one after the other. Their pages stand in the order of the input's axes, in
+   the file as well, because ImageJ takes pages for what follows the first one. So where volumes stand in
+   turn, such as channels of each slice, a page that is not deflated is written at its place, which takes a
+   regular file, too.
+
+   Distances along x and y are in the resolution, and the one along z and the unit are in the description,
+   which is on the first page: that of the input if it is OME's or tells more axes than ImageJ's can; else one
+   as ImageJ has it, or as OME has it if the name asks for that. */
 #include "base/deflate.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "model/limits.h"
 #include "format.h"
 #include "foreign_type.h"
 #include "gzip_writer.h"
+#include "ome_xml.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
+enum { CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
 
 /* Values of ResolutionUnit. */
 enum { NO_UNIT = 1, INCHES = 2, CENTIMETRES = 3 };
@@ -93,7 +101,7 @@ static void set_spacing(struct source *source, const struct tiff_pages *pages)
                                   : has_resolution(pages) ? pages->distance[i]
                                                           : 1.0);
     /* Where nothing tells, pages are as far apart as samples are. */
-    spacing[2] = text->imagej || source->header.grid.axes < 3 ? 1.0 : spacing[0];
+    spacing[2] = text->kind == TIFF_TEXT_IMAGEJ || source->header.grid.axes < 3 ? 1.0 : spacing[0];
     set_distance(&spacing[2], text->spacing[2]);
 }
 
@@ -112,13 +120,21 @@ static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
     return unit_of_resolution(unit_of(pages));
 }
 
+static void note_left_out(struct source *source, uint64_t pages, const char *what)
+{
+    if (pages > 0)
+        diag_append(source->note, sizeof source->note, "%s%.192s: %llu page%s left out: %s",
+                    source->note[0] != '\0' ? "; " : "", file_in_name(source->file),
+                    (unsigned long long)pages, number_plural(pages), what);
+}
+
 static void describe(struct source *source, const struct tiff_pages *pages)
 {
-    bool is_volume = pages->count > 1 || (pages->text.imagej && pages->text.slices > 0);
     struct header *header = &source->header;
 
-    header->grid =
-        grid_make(is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height, (size_t)pages->count);
+    header->grid = grid_make(pages->text.is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height,
+                             (size_t)pages->slices);
+    header->volumes = (size_t)pages->volumes;
     header->grid.channels = pages->channels;
     header->alpha = pages->alpha != NO_ALPHA;
     header->associated = pages->alpha == ASSOCIATED;
@@ -130,10 +146,8 @@ static void describe(struct source *source, const struct tiff_pages *pages)
        or how far apart pages are. */
     header->for_print = has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
     snprintf(source->dropped, sizeof source->dropped, "%s", pages->dropped);
-    if (pages->left_out > 0)
-        snprintf(source->note, sizeof source->note, "%.256s: %llu page%s left out: reduced copies or masks",
-                 file_in_name(source->file), (unsigned long long)pages->left_out,
-                 number_plural(pages->left_out));
+    note_left_out(source, pages->left_out, "reduced copies or masks");
+    note_left_out(source, pages->others, pages->text.images > 1 ? "other Images (--volume)" : "other stacks");
     if (pages->warning[0] != '\0')
         snprintf(source->warning, sizeof source->warning, "%.240s: %s", file_in_name(source->file),
                  pages->warning);
@@ -141,23 +155,29 @@ static void describe(struct source *source, const struct tiff_pages *pages)
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
+    uint64_t volume = request->has_volume ? request->volume : 0;
     struct tiff_pages *pages;
 
-    (void)request;
-    if (!check_start(source, fault) || !tiff_reader_open(&pages, source->file, fault))
+    if (!check_start(source, fault) || !tiff_reader_open(&pages, source->file, volume, fault))
         return false;
     source->state = pages;
     describe(source, pages);
+    source->volumes_before = (size_t)pages->text.before;
     source->random = pages->plain;
     source->beside_bytes = pages->reading_bytes;
     return true;
 }
 
-/* A plane is a page, or a row where a page is all. Libtiff gives samples in this machine's byte order. */
+/* A plane is a page, or a row where a page is all of a volume. Libtiff gives samples in this machine's byte
+   order. The volume that was chosen is gone to before its first row; no other page is decoded. */
 static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
     const struct header *header = &source->header;
+    struct tiff_pages *pages = source->state;
 
+    if (!pages->begun)
+        tiff_reader_seek(pages, header->choice.volume * pages->slices);
+    pages->begun = true;
     if (!tiff_reader_rows(source->state, samples, planes * grid_rows(&header->grid), fault))
         return false;
     if (header->endian != endian_native())
@@ -177,14 +197,15 @@ static bool read_piece(struct source *source, uint64_t place, unsigned char *sam
 
 static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
-    size_t plane = header_plane_bytes(&source->header);
+    const struct header *header = &source->header;
+    size_t plane = header_plane_bytes(header), page = header->grid.axes == 2 ? header->grid.ny : 1, count;
     unsigned char *to = samples;
 
-    if (source->header.grid.axes == 2)
-        return read_piece(source, tiff_reader_place(source->state, 0) + (uint64_t)first * plane, to,
-                          planes * plane, fault);
-    for (size_t i = 0; i < planes; i++, to += plane) {
-        if (!read_piece(source, tiff_reader_place(source->state, first + i), to, plane, fault))
+    first += header->choice.volume * grid_planes(&header->grid);
+    for (; planes > 0; planes -= count, first += count, to += count * plane) {
+        count = size_least(planes, page - first % page);
+        if (!read_piece(source, tiff_reader_place(source->state, first / page) + first % page * plane, to,
+                        count * plane, fault))
             return false;
     }
     return true;
@@ -194,23 +215,6 @@ static void close_source(struct source *source)
 {
     tiff_reader_close(source->state);
     source->state = NULL;
-}
-
-/* Other formats take distances in millimetres, to which only a unit that is known is converted. */
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
-{
-    const struct tiff_pages *pages = source->state;
-
-    (void)written;
-    if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
-        format_drop(dropped, size, "ExtraSamples");
-    if (sink->family == source->format->family || source->header.millimetres > 0.0)
-        return;
-    if (pages->text.unit[0] != '\0')
-        format_drop(dropped, size, "unit");
-    else if (unit_of(pages) != NO_UNIT)
-        format_drop(dropped, size, "ResolutionUnit");
 }
 
 /* ---- writing: directories ---- */
@@ -278,18 +282,22 @@ struct writer {
 
     /* All pages share these. */
     struct channel_list bits, formats, extras;
-    char description[DESCRIPTION_MOST]; /* of the first page alone */
-    size_t description_bytes;           /* 0: there is none */
+    char *description;        /* of the first page alone */
+    size_t description_bytes; /* 0: there is none */
     uint64_t resolutions_at, description_at;
 
-    uint64_t page_bytes;
+    struct tiff_text axes; /* of the pages, in the order of which they stand in the file */
+    uint64_t pages, page_bytes;
     uint64_t samples_at;
-    uint64_t link_at; /* of the link that is to lead to the next directory */
+    uint64_t link_at;           /* of the link to the first directory */
+    uint64_t plane, plane_left; /* the page that comes next, in the order of volumes; its bytes to come */
 
     /* For compressed pages. */
     struct gzip_writer *gzip;
-    uint64_t page_at, page_left, packed_before;
-    uint64_t pages_ended;
+    struct packed_page {
+        uint64_t at, bytes;
+    } * packed; /* in the order of axes */
+    uint64_t packed_at, packed_before;
 };
 
 /* Add a number of `size` bytes. */
@@ -452,7 +460,7 @@ static void fill_up(struct text *text, size_t alignment)
 static void add_start(struct writer *writer, struct text *text)
 {
     bool described = writer->description_bytes > 0;
-    uint64_t directory, pages = writer->header.grid.nz;
+    uint64_t directory, pages = writer->pages;
 
     for (int i = 0; i < 2; i++)
         add(text, 1, text->endian == ENDIAN_LITTLE ? 'I' : 'M');
@@ -494,9 +502,9 @@ static bool write_start(struct writer *writer, struct fault *fault)
     if (text.bytes == NULL)
         return false;
     /* Places in the file may need more than 32 bits. */
-    writer->big = ((double)page + DIRECTORY_MOST) * (double)grid->nz + (double)most > (double)UINT32_MAX;
+    writer->big = ((double)page + DIRECTORY_MOST) * (double)writer->pages + (double)most > (double)UINT32_MAX;
     add_start(writer, &text);
-    writer->page_at = text.size;
+    writer->packed_at = text.size;
     done = file_out_write(writer->file, text.bytes, text.size, fault);
     mem_free(text.bytes);
     return done;
@@ -514,8 +522,7 @@ static bool check_writable(const struct sink *sink, int level, struct fault *fau
                              (unsigned long)UINT32_MAX);
     if (grid->channels > CHANNELS_MOST)
         return fault_set_for(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels", CHANNELS_MOST);
-    /* Directories of compressed pages come when their size is known, and what is before them is
-       told where. */
+    /* Directories of compressed pages come when their size is known, and the header tells where. */
     return level == 0 || file_out_is_renamed(sink->file) ||
            fault_set_for(fault, STATUS_USAGE, name,
                          "a compressed %s needs a regular file, since it is not written in order",
@@ -539,29 +546,117 @@ static void discard_sink(struct sink *sink)
     struct writer *writer = sink->state;
 
     gzip_writer_close(writer->gzip);
+    mem_free(writer->packed);
+    mem_free(writer->description);
     mem_free(writer);
     sink->state = NULL;
+}
+
+/* The axes of an output's pages: those of the input as long as it has all volumes; else volumes are frames.
+ */
+static struct tiff_text axes_of(const struct header *header, const struct tiff_pages *origin)
+{
+    struct tiff_text axes = {.channels = 1, .frames = header->volumes, .order = "CZT"};
+
+    if (origin != NULL && header->choice.count == 0)
+        axes = origin->text;
+    axes.slices = header->grid.axes == 3 ? header->grid.nz : 1;
+    return axes;
+}
+
+static struct tiff_stack stack_of(const struct header *header, const struct tiff_text *axes,
+                                  const struct tiff_pages *origin)
+{
+    return (struct tiff_stack){.header = header,
+                               .channels = axes->channels,
+                               .slices = axes->slices,
+                               .frames = axes->frames,
+                               .order = axes->order,
+                               .page_channels = origin != NULL ? origin->channels : header->grid.channels,
+                               .unit = origin != NULL              ? origin->text.unit
+                                       : header->millimetres > 0.0 ? unit_millimetre()->names[0]
+                                                                   : ""};
 }
 
 /* Distances and their unit: a description of a stack has it by name. */
 static void describe_distances(struct writer *writer, const struct tiff_pages *origin)
 {
     const struct header *header = &writer->header;
-    const char *unit = origin != NULL              ? origin->text.unit
-                       : header->millimetres > 0.0 ? unit_millimetre()->names[0]
-                                                   : "";
 
     memcpy(writer->distance, header->grid.spacing, sizeof writer->distance);
     writer->unit = origin == NULL || header->millimetres == 0.0 ? NO_UNIT : unit_of(origin);
-    if (header->grid.axes == 3) {
-        tiff_text_write(header->grid.nz, header->grid.spacing[2], unit, writer->description,
-                        sizeof writer->description);
-        writer->description_bytes = strlen(writer->description) + 1;
-    } else if (origin == NULL && header->millimetres > 0.0) {
+    if (writer->description == NULL && origin == NULL && header->millimetres > 0.0) {
         writer->unit = CENTIMETRES;
         for (unsigned axis = 0; axis < 2; axis++)
             writer->distance[axis] /= unit_of_resolution(CENTIMETRES)->millimetres;
     }
+}
+
+static bool is_ome(const struct tiff_pages *pages)
+{
+    return pages != NULL && pages->text.kind == TIFF_TEXT_OME && pages->text.image != NULL;
+}
+
+static bool is_ome_name(const char *path)
+{
+    static const char *const endings[] = {".ome.tif", ".ome.tiff"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(path), own = strlen(endings[i]);
+        if (length > own && strcasecmp(path + length - own, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The text of OME-XML for an output; that of the input, if it is OME's. */
+static char *describe_ome(const struct header *header, const struct tiff_pages *origin, char *dropped,
+                          size_t size, struct fault *fault)
+{
+    const struct tiff_text axes = axes_of(header, origin);
+    const struct tiff_stack stack = stack_of(header, &axes, origin);
+    struct ome_output output = {.written = header,
+                                .channels = stack.channels * header->grid.channels,
+                                .slices = stack.slices,
+                                .frames = stack.frames,
+                                .order = stack.order,
+                                .unit = stack.unit,
+                                .is_chosen = header->choice.count > 0};
+
+    if (!is_ome(origin))
+        return ome_write(NULL, &output, NULL, 0, fault);
+    output.image = (size_t)origin->text.number;
+    output.is_cut = header->grid.nx != origin->width || header->grid.ny != origin->height ||
+                    stack.slices != origin->slices;
+    output.channel = header->choice.volume;
+    if (strchr(origin->text.order, 'C') < strchr(origin->text.order, 'T'))
+        output.channel %= origin->text.channels;
+    else
+        output.channel /= origin->text.frames;
+    return ome_write(origin->description, &output, dropped, size, fault);
+}
+
+/* The description that the first page gets; none if there is nothing to tell. */
+static bool describe_stack(struct writer *writer, const struct tiff_pages *origin, struct fault *fault)
+{
+    const char *name = file_out_name(writer->file);
+    const struct header *header = &writer->header;
+    const struct tiff_stack stack = stack_of(header, &writer->axes, origin);
+
+    if (ome_type(header->type) != NULL && (is_ome(origin) || is_ome_name(name)))
+        writer->description = describe_ome(header, origin, NULL, 0, fault);
+    else if (is_ome_name(name))
+        return fault_set_for(fault, STATUS_USAGE, name, "OME-TIFF has no samples of type %s (--out-type %s)",
+                             sample_name(header->type), work_name(sample_work_type(header->type)));
+    else if (origin != NULL && origin->text.kind == TIFF_TEXT_TIFFFILE && header->choice.count == 0 &&
+             (header->volumes > 1 || origin->text.is_named))
+        writer->description = tiff_text_tifffile(origin->description, &stack, fault);
+    else if (header->grid.axes == 3 || header->volumes > 1)
+        writer->description = tiff_text_imagej(&stack, fault);
+    else
+        return true;
+    writer->description_bytes = writer->description == NULL ? 0 : strlen(writer->description) + 1;
+    return writer->description != NULL;
 }
 
 /* Describe each channel: bits, kind of number, and colour, alpha or neither. */
@@ -584,6 +679,32 @@ static void describe_channels(struct writer *writer)
     };
 }
 
+/* All that pages say must be known now: the first directory may stand before the samples. */
+static bool begin_file(struct writer *writer, const struct sink_request *request, int level,
+                       struct fault *fault)
+{
+    const struct tiff_pages *origin = pages_of_origin(request->origin);
+
+    writer->axes = axes_of(&writer->header, origin);
+    writer->pages = writer->axes.slices * writer->header.volumes;
+    if (level == 0 && tiff_text_in_turn(&writer->axes) > 1 && !file_out_is_renamed(writer->file))
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(writer->file),
+                             "pages of several volumes in turn need a regular file, since they are not "
+                             "written in order");
+    if (!describe_stack(writer, origin, fault))
+        return false;
+    describe_distances(writer, origin);
+    describe_channels(writer);
+    if (!write_start(writer, fault))
+        return false;
+    if (level == 0)
+        return true;
+    writer->packed =
+        mem_zeroed((size_t)writer->pages, sizeof *writer->packed, "the pages of a TIFF file", fault);
+    return writer->packed != NULL &&
+           gzip_writer_open(&writer->gzip, writer->file, GZIP_WRITER_ZLIB, level, request->threads, fault);
+}
+
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
@@ -598,78 +719,66 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     writer->file = sink->file;
     writer->header = sink->header;
     writer->compressed = level > 0;
-    writer->page_bytes = writer->page_left =
+    writer->page_bytes = writer->plane_left =
         grid->nx * grid->ny * grid->channels * sample_size(sink->header.type);
-    /* All that pages say must be known now: the first directory may stand before the samples. */
-    describe_distances(writer, pages_of_origin(request->origin));
-    describe_channels(writer);
-    if (!write_start(writer, fault) ||
-        (level > 0 &&
-         !gzip_writer_open(&writer->gzip, sink->file, GZIP_WRITER_ZLIB, level, request->threads, fault))) {
+    if (!begin_file(writer, request, level, fault)) {
         discard_sink(sink);
         return false;
     }
-    if (level == 0 && file_out_is_renamed(sink->file))
+    if (level == 0 && tiff_text_in_turn(&writer->axes) == 1 && file_out_is_renamed(sink->file))
         sink->samples = (struct sink_place){.file = sink->file, .begin = writer->samples_at};
     return true;
 }
 
-/* ---- pages that are deflated ---- */
+/* ---- samples ---- */
 
-/* The file so far says where the directory that comes now is. */
-static bool link_to(struct writer *writer, uint64_t directory, struct fault *fault)
+/* The page has all its samples: what follows it is deflated anew. */
+static bool end_packed(struct writer *writer, uint64_t page, struct fault *fault)
 {
-    unsigned char bytes[8];
-    struct text text = {bytes, 0, writer->header.endian};
-
-    add(&text, width_of(writer), directory);
-    return file_out_flush(writer->file, fault) &&
-           file_out_write_at(writer->file, writer->link_at, text.bytes, text.size, fault);
-}
-
-/* The page has all its samples: its directory follows them. */
-static bool end_page(struct writer *writer, struct fault *fault)
-{
-    unsigned char bytes[DIRECTORY_MOST + ALIGNMENT];
-    struct text text = {bytes, 0, writer->header.endian};
-    bool described = writer->pages_ended == 0 && writer->description_bytes > 0;
-    uint64_t packed, end, directory;
+    uint64_t bytes;
 
     if (!gzip_writer_finish(writer->gzip, fault))
         return false;
-    /* The directory follows the code of the page, at the next aligned place. */
-    packed = gzip_writer_size(writer->gzip) - writer->packed_before;
-    end = writer->page_at + packed;
-    directory = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    for (uint64_t at = end; at < directory; at++)
-        add(&text, 1, 0);
-    add_directory(writer, &text, described, writer->page_at, packed, 0);
-    if (!file_out_write(writer->file, text.bytes, text.size, fault) || !link_to(writer, directory, fault))
-        return false;
-    writer->packed_before += packed;
-    writer->page_at = end + text.size;
-    writer->link_at = writer->page_at - width_of(writer);
-    writer->page_left = writer->page_bytes;
-    return ++writer->pages_ended == writer->header.grid.nz || gzip_writer_begin_again(writer->gzip, fault);
+    bytes = gzip_writer_size(writer->gzip) - writer->packed_before;
+    writer->packed[page] = (struct packed_page){writer->packed_at, bytes};
+    writer->packed_at += bytes;
+    writer->packed_before += bytes;
+    return writer->plane + 1 == writer->pages || gzip_writer_begin_again(writer->gzip, fault);
 }
 
-/* Samples as they are go straight into the file; others are deflated page by page. */
+/* Samples of one page: deflated, or where the page stands. */
+static bool write_piece(struct writer *writer, const unsigned char *samples, size_t bytes,
+                        struct fault *fault)
+{
+    uint64_t page = tiff_text_page(&writer->axes, writer->plane),
+             offset = page * writer->page_bytes + (writer->page_bytes - writer->plane_left);
+
+    if (!(writer->gzip != NULL
+              ? gzip_writer_write(writer->gzip, samples, bytes, fault)
+              : file_out_write_at(writer->file, writer->samples_at + offset, samples, bytes, fault)))
+        return false;
+    writer->plane_left -= bytes;
+    if (writer->plane_left > 0)
+        return true;
+    if (writer->gzip != NULL && !end_packed(writer, page, fault))
+        return false;
+    writer->plane++;
+    writer->plane_left = writer->page_bytes;
+    return true;
+}
+
+/* Samples whose pages are in order go straight into the file; others page by page. */
 static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     struct writer *writer = sink->state;
-    size_t bytes = planes * header_plane_bytes(&sink->header);
+    size_t bytes = planes * header_plane_bytes(&sink->header), piece;
     const unsigned char *from = samples;
 
-    if (writer->gzip == NULL)
+    if (writer->gzip == NULL && tiff_text_in_turn(&writer->axes) == 1)
         return file_out_write(writer->file, samples, bytes, fault);
-    while (bytes > 0) {
-        size_t piece = bytes < writer->page_left ? bytes : (size_t)writer->page_left;
-        if (!gzip_writer_write(writer->gzip, from, piece, fault))
-            return false;
-        from += piece;
-        bytes -= piece;
-        writer->page_left -= piece;
-        if (writer->page_left == 0 && !end_page(writer, fault))
+    for (; bytes > 0; bytes -= piece, from += piece) {
+        piece = bytes < writer->plane_left ? bytes : (size_t)writer->plane_left;
+        if (!write_piece(writer, from, piece, fault))
             return false;
     }
     return true;
@@ -677,22 +786,32 @@ static bool write_samples(struct sink *sink, const void *samples, size_t planes,
 
 /* ---- what comes after the samples ---- */
 
-/* The directories of all pages but the first, in pieces. */
+/* Samples may have been written at their places, which files that get their names later allow. */
+static bool put_directories(const struct writer *writer, uint64_t place, const struct text *text,
+                            struct fault *fault)
+{
+    return file_out_is_renamed(writer->file)
+               ? file_out_write_at(writer->file, place, text->bytes, text->size, fault)
+               : file_out_write(writer->file, text->bytes, text->size, fault);
+}
+
+/* The directories that do not stand before the samples, in pieces. */
 static bool write_directories(const struct writer *writer, unsigned char *bytes, struct fault *fault)
 {
+    const bool packed = writer->packed != NULL;
+    uint64_t pages = writer->pages, place = packed ? size_rounded_up(writer->packed_at, ALIGNMENT)
+                                                   : writer->samples_at + pages * writer->page_bytes;
     struct text text = {bytes, 0, writer->header.endian};
-    uint64_t pages = writer->header.grid.nz, place = writer->samples_at + pages * writer->page_bytes;
-    size_t size = directory_bytes(writer, false);
 
-    for (uint64_t page = 1; page < pages; page++) {
+    for (uint64_t page = packed ? 0 : 1; page < pages; page++) {
+        bool described = page == 0 && writer->description_bytes > 0;
+        size_t size = directory_bytes(writer, described);
         uint64_t next = page + 1 == pages ? 0 : place + text.size + size;
-        add_directory(writer, &text, false, writer->samples_at + page * writer->page_bytes,
-                      writer->page_bytes, next);
-        if (text.size + size > CHUNK || next == 0) {
-            /* Samples may have been written at their places, which files that get their names later allow. */
-            if (!(file_out_is_renamed(writer->file)
-                      ? file_out_write_at(writer->file, place, text.bytes, text.size, fault)
-                      : file_out_write(writer->file, text.bytes, text.size, fault)))
+        add_directory(writer, &text, described,
+                      packed ? writer->packed[page].at : writer->samples_at + page * writer->page_bytes,
+                      packed ? writer->packed[page].bytes : writer->page_bytes, next);
+        if (text.size + DIRECTORY_MOST > CHUNK || next == 0) {
+            if (!put_directories(writer, place, &text, fault))
                 return false;
             place += text.size;
             text.size = 0;
@@ -701,27 +820,55 @@ static bool write_directories(const struct writer *writer, unsigned char *bytes,
     return true;
 }
 
-/* Write the directories of all pages but the first; deflated pages have theirs already. */
+/* Now it is known where the first directory of deflated pages is. */
+static bool link_first(const struct writer *writer, struct fault *fault)
+{
+    unsigned char bytes[8];
+    struct text text = {bytes, 0, writer->header.endian};
+
+    add(&text, width_of(writer), size_rounded_up(writer->packed_at, ALIGNMENT));
+    return file_out_write_at(writer->file, writer->link_at, text.bytes, text.size, fault);
+}
+
 static bool finish_sink(struct sink *sink, struct fault *fault)
 {
     const struct writer *writer = sink->state;
     unsigned char *bytes;
     bool done;
 
-    if (writer->gzip != NULL)
-        return true;
     bytes = mem_alloc(CHUNK, 1, "the directories of a TIFF file", fault);
     done = bytes != NULL && (!file_out_is_renamed(writer->file) || file_out_flush(writer->file, fault)) &&
-           write_directories(writer, bytes, fault);
+           write_directories(writer, bytes, fault) && (writer->packed == NULL || link_first(writer, fault));
     mem_free(bytes);
     return done;
 }
 
+/* Other formats take distances in millimetres, to which only a unit that is known is converted. */
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
+{
+    const struct tiff_pages *pages = source->state;
+    struct fault unheard;
+
+    if (is_ome(pages) && sink->family == source->format->family && ome_type(written->type) != NULL)
+        mem_free(describe_ome(written, pages, dropped, size, &unheard));
+    else if (pages->text.kind == TIFF_TEXT_OME)
+        format_drop(dropped, size, "ImageDescription");
+    if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
+        format_drop(dropped, size, "ExtraSamples");
+    if (sink->family == source->format->family || source->header.millimetres > 0.0)
+        return;
+    if (pages->text.unit[0] != '\0')
+        format_drop(dropped, size, "unit");
+    else if (unit_of(pages) != NO_UNIT)
+        format_drop(dropped, size, "ResolutionUnit");
+}
+
 #define TIFF_OPERATIONS                                                                                      \
-    .family = FAMILY_TIFF, .title = "a TIFF file", .holds_spacing = true, .holds_colours = true,             \
-    .alpha = FORMAT_ANY_ALPHA, .compresses = true, .open = open_source, .read = read_samples,                \
-    .read_at = read_at, .close = close_source, .list_dropped = list_dropped, .create = create_sink,          \
-    .write = write_samples, .finish = finish_sink, .discard = discard_sink
+    .family = FAMILY_TIFF, .title = "a TIFF file", .holds_series = true, .holds_spacing = true,              \
+    .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true, .open = open_source,               \
+    .read = read_samples, .read_at = read_at, .close = close_source, .list_dropped = list_dropped,           \
+    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

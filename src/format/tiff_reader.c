@@ -5,9 +5,10 @@
    large enough. libtiff repairs what it takes for damage and goes on with a guess; so each number that
    decides what the samples are is read once more from the directory as it stands in the file, and must be the
    one that libtiff uses. Then the first and the last strip are decoded on trial: if they hold more than the
-   page has room for, the page has the wrong extents. Last, the description of the first page, by ImageJ, OME
-   or tifffile, may announce pages without directories, give pages another order, or tell of channels and
-   times, which are refused.
+   page has room for, the page has the wrong extents. Last, pages are put in the order of planes: the
+   description of the first page, by ImageJ, OME or tifffile, says which volumes of a series they belong to.
+   It may also announce pages without directories, or tell of pages that are not those of the series: these
+   are passed over.
 
    libtiff tells errors to a callback. The first one of a call becomes the fault of that call and sets
    `failed`; what may have met one without noticing ends with a look at that flag. */
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef HAVE_TIFF
@@ -39,6 +41,11 @@ struct page {
     uint64_t piece_bytes; /* of samples in the first strip or tile */
 };
 
+/* Where OME's description puts a page: its place in the order of axes. */
+struct placed {
+    uint64_t number, place;
+};
+
 /* A reader. Callers know it by its first member. */
 struct tiff_reader {
     struct tiff_pages all;
@@ -51,6 +58,7 @@ struct tiff_reader {
     bool in_step;        /* all pages lie one behind the other, and `pages` has the first alone */
     struct page *pages;
     size_t page_count, capacity;
+    struct placed *placed; /* the pages that OME places, by their numbers; NULL: they are in order */
     size_t row_bytes;
 
     uint64_t page, row;         /* the next row */
@@ -564,7 +572,7 @@ static bool is_carried(struct tiff_reader *reader, unsigned tag)
     uint16_t orientation = ORIENTATION_TOPLEFT;
 
     if (tag == TIFFTAG_IMAGEDESCRIPTION)
-        return reader->all.text.is_stack;
+        return reader->all.text.is_stack || reader->all.text.kind == TIFF_TEXT_OME;
     if (tag == TIFFTAG_ORIENTATION)
         return libtiff.TIFFGetField(reader->tiff, TIFFTAG_ORIENTATION, &orientation) != 1 ||
                orientation == ORIENTATION_TOPLEFT;
@@ -596,20 +604,16 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
             snprintf(name, sizeof name, "%s", libtiff.TIFFFieldName(field));
         format_drop(all->dropped, sizeof all->dropped, name);
     }
-    if (all->text.is_stack && all->text.others[0] != '\0')
+    if (all->text.kind == TIFF_TEXT_IMAGEJ && all->text.is_stack && all->text.others[0] != '\0')
         format_drop(all->dropped, sizeof all->dropped, all->text.others);
 }
 
-/* Read what the first page says besides its samples: description, distances, and tags that no output has. */
-static bool read_description(struct tiff_reader *reader)
+/* Read what the first page says besides its samples: distances, and tags that no output has. */
+static bool read_other_tags(struct tiff_reader *reader)
 {
     struct tiff_pages *all = &reader->all;
     const struct directory directory = find_directory(reader);
-    const char *description = NULL;
 
-    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
-        description = NULL;
-    all->text = tiff_text_read(description, all->channels);
     all->distance[0] = read_distance(reader, &directory, TIFFTAG_XRESOLUTION);
     all->distance[1] = read_distance(reader, &directory, TIFFTAG_YRESOLUTION);
     all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
@@ -633,9 +637,8 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->channels = shape->channels;
     all->alpha = shape->alpha;
     all->type = type;
-    all->endian = libtiff.TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
-    return read_description(reader);
+    return read_other_tags(reader);
 }
 
 /* ---- where its samples are ---- */
@@ -850,6 +853,115 @@ static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64
     return !reader->failed;
 }
 
+/* ---- what the description says of pages ---- */
+
+static int by_number(const void *one, const void *other)
+{
+    const struct placed *a = one, *b = other;
+
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Where a run of pages begins in the order of axes, and how many planes follow there; 0: it begins outside.
+ */
+static uint64_t room_of(const struct tiff_text *text, const struct ome_run *run, uint64_t *place)
+{
+    uint64_t stride = 1;
+
+    *place = 0;
+    for (const char *axis = text->order; *axis != '\0'; axis++) {
+        int i = *axis == 'Z' ? 0 : *axis == 'C' ? 1 : 2;
+        const uint64_t extents[3] = {text->slices, text->channels, text->frames};
+        if (run->first[i] >= extents[i])
+            return 0;
+        *place += stride * run->first[i];
+        stride *= extents[i];
+    }
+    return text->pages - *place;
+}
+
+/* Put the pages of a run where their planes are. Planes that have no page yet are marked. */
+static bool place_run(struct tiff_reader *reader, const struct ome_run *run, struct placed *placed)
+{
+    uint64_t place, room = room_of(&reader->all.text, run, &place), count = run->count;
+
+    if (count == UINT64_MAX && run->page < UINT32_MAX)
+        count = room;
+    if (count > room || run->page >= UINT32_MAX)
+        return refuse(reader, "ImageDescription", "TiffData places a page outside the volume");
+    for (uint64_t i = 0; i < count; i++) {
+        if (placed[place + i].number != UINT64_MAX)
+            return refuse(reader, "ImageDescription", "TiffData places two pages at one slice");
+        placed[place + i] = (struct placed){run->page + i, place + i};
+    }
+    return true;
+}
+
+static bool place_runs(struct tiff_reader *reader, struct placed *placed)
+{
+    struct tiff_text *text = &reader->all.text;
+    const char *at = text->image, *within = NULL;
+    struct ome_image image;
+    struct ome_run run;
+    bool any = false;
+
+    for (uint64_t i = 0; i < text->pages; i++)
+        placed[i].number = UINT64_MAX;
+    ome_next_image(&at, &image);
+    for (; ome_next_run(&image, &within, &run); any = true) {
+        if (!place_run(reader, &run, placed))
+            return false;
+    }
+    /* Where it does not tell, pages are in order, those of the first Image. */
+    if (!any && text->number > 0)
+        return refuse(reader, "ImageDescription", "no TiffData for this Image");
+    for (uint64_t i = 0; !any && i < text->pages; i++)
+        placed[i] = (struct placed){i, i};
+    qsort(placed, (size_t)text->pages, sizeof *placed, by_number);
+    for (uint64_t i = 0; i < text->pages; i++) {
+        if (placed[i].number == UINT64_MAX)
+            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
+        if (i > 0 && placed[i].number == placed[i - 1].number)
+            return refuse(reader, "ImageDescription", "TiffData places a page at two slices");
+    }
+    return true;
+}
+
+/* OME tells which page is which plane. Each page has a directory, which takes some bytes of the file. */
+static bool place_pages(struct tiff_reader *reader)
+{
+    enum { DIRECTORY_LEAST = 32 };
+    struct tiff_text *text = &reader->all.text;
+
+    if (text->kind != TIFF_TEXT_OME || text->image == NULL)
+        return true;
+    if (text->pages > reader->size / DIRECTORY_LEAST)
+        return refuse_number(reader, "ImageDescription", text->pages, " pages, more than the file holds");
+    reader->placed =
+        mem_alloc((size_t)text->pages, sizeof *reader->placed, "the pages of a TIFF file", reader->fault);
+    if (reader->placed == NULL)
+        return false;
+    return place_runs(reader, reader->placed);
+}
+
+/* Read the description, which the first directory has, whatever page that is of. */
+static bool read_description(struct tiff_reader *reader, uint64_t volume)
+{
+    struct tiff_pages *all = &reader->all;
+    const char *description = NULL;
+
+    all->endian = libtiff.TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+        return !reader->failed;
+    all->description = mem_text(description, reader->fault);
+    if (all->description == NULL)
+        return false;
+    all->text = tiff_text_read(all->description, short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1), volume);
+    if (all->text.refusal[0] != '\0')
+        return refuse(reader, "ImageDescription", all->text.refusal);
+    return place_pages(reader);
+}
+
 /* ---- all pages ---- */
 
 static bool add_page(struct tiff_reader *reader, uint64_t samples)
@@ -870,6 +982,25 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     return true;
 }
 
+/* Whether the current page is one of those that OME places. */
+static bool is_placed(const struct tiff_reader *reader)
+{
+    const struct placed key = {.number = reader->page};
+
+    return bsearch(&key, reader->placed, (size_t)reader->all.text.pages, sizeof key, by_number) != NULL;
+}
+
+/* Whether the current page belongs to the series. A description that tells how many pages there are is of the
+   first ones; ImageJ's is of all. */
+static bool is_wanted(const struct tiff_reader *reader)
+{
+    const struct tiff_text *text = &reader->all.text;
+
+    if (reader->placed != NULL)
+        return is_placed(reader);
+    return text->kind == TIFF_TEXT_IMAGEJ || text->pages == 0 || reader->all.count < text->pages;
+}
+
 /* Check the current page, and add it to those that are planes. */
 static bool take_page(struct tiff_reader *reader)
 {
@@ -882,6 +1013,10 @@ static bool take_page(struct tiff_reader *reader)
     libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
     if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0) {
         reader->all.left_out++;
+        return true;
+    }
+    if (!is_wanted(reader)) {
+        reader->all.others++;
         return true;
     }
     return check_shape(reader, &shape) && read_type(reader, &shape, &type) &&
@@ -898,7 +1033,9 @@ static bool scan(struct tiff_reader *reader)
             return false;
         if (libtiff.TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
-                   refuse(reader, "NewSubfileType", "only reduced copies or masks, no page");
+                   (reader->placed != NULL
+                        ? refuse(reader, "ImageDescription", "TiffData places no page that the file has")
+                        : refuse(reader, "NewSubfileType", "only reduced copies or masks, no page"));
         if (!libtiff.TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
     }
@@ -984,14 +1121,14 @@ static bool check_pages(struct tiff_reader *reader)
 }
 
 /* ImageJ writes one directory for a stack that leaves no room for more: all samples follow those of the first
- * page. */
+   page. tifffile does so on demand. */
 static bool expand_stack(struct tiff_reader *reader)
 {
     struct tiff_pages *all = &reader->all;
     uint64_t bytes = all->height * reader->row_bytes, room;
 
     reader->page = 0;
-    if (!all->text.imagej || all->text.pages <= 1 || all->text.pages == all->count)
+    if (!all->text.follow || all->text.pages <= 1 || all->text.pages == all->count)
         return true;
     if (all->count > 1 || !all->plain)
         return refuse_number(reader, "ImageDescription: images", all->text.pages, ", but not as many pages");
@@ -1004,89 +1141,83 @@ static bool expand_stack(struct tiff_reader *reader)
     return true;
 }
 
-/* Refuse stacks that have other axes than slices. */
-static bool check_description(struct tiff_reader *reader)
+/* The axes that are told must have as many pages as there are. Without any, pages are slices. */
+static bool settle_axes(struct tiff_reader *reader)
 {
-    const struct tiff_text *text = &reader->all.text;
+    struct tiff_pages *all = &reader->all;
+    struct tiff_text *text = &all->text;
+    char axes[128];
 
-    if (text->channels > 1)
-        return refuse_number(reader, "ImageDescription", text->channels,
-                             " channels on separate pages, which are not supported");
-    if (text->frames > 1)
-        return refuse_number(reader, "ImageDescription", text->frames,
-                             " frames: a series, which is not supported");
-    if (text->slices > 1 && text->slices != reader->all.count)
-        return refuse_number(reader, "ImageDescription", text->slices, " slices, but not as many pages");
-    return true;
-}
-
-/* The first page that has this number or a higher one. Only pages that are left out keep a page from standing
- * at its number. */
-static size_t page_from(const struct tiff_reader *reader, uint64_t number)
-{
-    size_t at = number < reader->page_count ? (size_t)number : reader->page_count;
-
-    while (at > 0 && reader->pages[at - 1].number >= number)
-        at--;
-    return at;
-}
-
-/* Put the pages of a run where their slices are. */
-static bool place_run(struct tiff_reader *reader, const struct tiff_text_run *run, struct page *slices)
-{
-    for (size_t i = page_from(reader, run->page); i < reader->page_count; i++) {
-        uint64_t step = reader->pages[i].number - run->page;
-        if (step >= run->count)
-            break;
-        if (run->elsewhere || run->slice >= reader->page_count || step >= reader->page_count - run->slice)
-            return refuse(reader, "ImageDescription", "TiffData places a page outside the volume");
-        if (slices[run->slice + step].directory != 0)
-            return refuse(reader, "ImageDescription", "TiffData places two pages at one slice");
-        slices[run->slice + step] = reader->pages[i];
+    if (text->channels == 0) {
+        text->channels = text->frames = 1;
+        text->slices = all->count;
+        memcpy(text->order, "ZCT", sizeof "ZCT");
+        text->is_volume = text->is_volume || all->count > 1;
     }
-    return true;
-}
-
-static bool place_pages(struct tiff_reader *reader, const char *description, struct page *slices)
-{
-    struct tiff_text_run run;
-
-    while (tiff_text_next_run(&description, &run)) {
-        if (!place_run(reader, &run, slices))
-            return false;
-    }
-    for (size_t i = 0; i < reader->page_count; i++) {
-        if (slices[i].directory == 0)
-            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
-    }
-    return true;
-}
-
-/* OME's slices are the pages that it says, in whatever order these are. */
-static bool order_pages(struct tiff_reader *reader)
-{
-    const char *description = NULL;
-    struct page *slices;
-
-    if (reader->page_count > 1 && reader->all.text.places_apart)
-        return refuse(reader, "ImageDescription",
-                      "BinaryOnly: another file tells the order of the pages, which is not supported");
-    if (reader->page_count == 1 || !reader->all.text.places_pages)
+    all->slices = text->slices;
+    all->volumes = text->channels * text->frames;
+    if (all->volumes * all->slices == all->count)
         return true;
-    if (!libtiff.TIFFSetSubDirectory(reader->tiff, reader->pages[0].directory) ||
-        libtiff.TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
-        return refuse_damage(reader);
-    /* Pages are put where their slices are; a place that stays empty lacks a page. */
-    slices = mem_zeroed(reader->page_count, sizeof *slices, "the pages of a TIFF file", reader->fault);
-    if (slices == NULL)
-        return false;
-    if (!place_pages(reader, description, slices)) {
-        mem_free(slices);
-        return false;
+    snprintf(axes, sizeof axes, "%llu channels, %llu slices, %llu frames, but not as many pages",
+             (unsigned long long)text->channels, (unsigned long long)text->slices,
+             (unsigned long long)text->frames);
+    return refuse(reader, "ImageDescription", axes);
+}
+
+/* The page of a place in the order of axes. */
+static const struct page *page_of_place(const struct tiff_reader *reader, const uint64_t *numbers,
+                                        uint64_t place)
+{
+    size_t low = 0, high = reader->page_count;
+
+    if (numbers == NULL)
+        return &reader->pages[place];
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->pages[middle].number <= numbers[place])
+            low = middle;
+        else
+            high = middle;
+    }
+    return reader->pages[low].number == numbers[place] ? &reader->pages[low] : NULL;
+}
+
+/* Put pages in the order of planes: those of a volume are apart where volumes stand in turn. */
+static bool order_planes(struct tiff_reader *reader, const uint64_t *numbers, struct page *planes)
+{
+    for (uint64_t i = 0; i < reader->all.count; i++) {
+        const struct page *page = page_of_place(reader, numbers, tiff_text_page(&reader->all.text, i));
+        if (page == NULL)
+            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
+        planes[i] = *page;
     }
     mem_free(reader->pages);
-    reader->pages = slices;
+    reader->pages = planes;
     return true;
+}
+
+static bool order_pages(struct tiff_reader *reader)
+{
+    size_t count = (size_t)reader->all.count;
+    uint64_t *numbers = NULL;
+    struct page *planes;
+    bool done;
+
+    if (reader->in_step || (reader->placed == NULL && tiff_text_in_turn(&reader->all.text) == 1))
+        return true;
+    planes = mem_alloc(count, sizeof *planes, "the pages of a TIFF file", reader->fault);
+    done = planes != NULL;
+    if (done && reader->placed != NULL) {
+        numbers = mem_alloc(count, sizeof *numbers, "the pages of a TIFF file", reader->fault);
+        done = numbers != NULL;
+        for (size_t i = 0; done && i < count; i++)
+            numbers[reader->placed[i].place] = reader->placed[i].number;
+    }
+    done = done && order_planes(reader, numbers, planes);
+    if (!done)
+        mem_free(planes);
+    mem_free(numbers);
+    return done;
 }
 
 static size_t band_rows(const struct tiff_reader *reader)
@@ -1121,7 +1252,7 @@ static bool start(struct tiff_reader *reader)
     return reader->tiff != NULL || refuse_damage(reader);
 }
 
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault)
 {
     struct tiff_reader *reader = mem_zeroed(1, sizeof *reader, "a TIFF reader", fault);
 
@@ -1130,8 +1261,9 @@ bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fa
     reader->file = file;
     reader->fault = fault;
     errno = 0;
-    if (start(reader) && scan(reader) && check_pages(reader) && expand_stack(reader) &&
-        check_description(reader) && order_pages(reader) && make_room(reader) && !reader->failed) {
+    if (start(reader) && read_description(reader, volume) && scan(reader) && check_pages(reader) &&
+        expand_stack(reader) && settle_axes(reader) && order_pages(reader) && make_room(reader) &&
+        !reader->failed) {
         reader->all.reading_bytes =
             reader->page_count * sizeof *reader->pages + band_rows(reader) * reader->row_bytes +
             (size_t)reader->tile_width * reader->tile_height * (reader->row_bytes / reader->all.width);
@@ -1151,17 +1283,28 @@ void tiff_reader_close(struct tiff_pages *pages)
     if (reader->tiff != NULL)
         libtiff.TIFFClose(reader->tiff);
     mem_free(reader->pages);
+    mem_free(reader->placed);
+    mem_free(reader->all.description);
     mem_free(reader->tile);
     mem_free(reader->band);
     mem_free(reader);
 }
 
-uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page)
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane)
 {
     const struct tiff_reader *reader = (const struct tiff_reader *)pages;
 
-    return reader->in_step ? reader->pages[0].samples + page * reader->all.height * reader->row_bytes
-                           : reader->pages[page].samples;
+    return reader->in_step ? reader->pages[0].samples +
+                                 tiff_text_page(&pages->text, plane) * pages->height * reader->row_bytes
+                           : reader->pages[plane].samples;
+}
+
+void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)pages;
+
+    reader->page = plane;
+    reader->row = 0;
 }
 
 /* ---- rows ---- */
@@ -1231,9 +1374,9 @@ bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, stru
 
 #else
 
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault)
 {
-    (void)pages;
+    (void)pages, (void)volume;
     return fault_set_for(fault, STATUS_INPUT, file_in_name(file),
                          "a TIFF file: this program was built without libtiff");
 }
@@ -1243,10 +1386,15 @@ void tiff_reader_close(struct tiff_pages *pages)
     (void)pages;
 }
 
-uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page)
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane)
 {
     (void)pages;
-    return page;
+    return plane;
+}
+
+void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane)
+{
+    (void)pages, (void)plane;
 }
 
 bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault)

@@ -14,7 +14,10 @@
 
 /* The properties that all pages have in common. */
 struct tiff_pages {
-    uint64_t count, left_out; /* pages; and those that are smaller copies or masks */
+    uint64_t count;           /* pages that are read, */
+    uint64_t left_out;        /* smaller copies or masks, */
+    uint64_t others;          /* and pages of other stacks or Images */
+    uint64_t slices, volumes; /* of the series that the pages are */
     uint64_t width, height;
     unsigned channels;
     unsigned alpha; /* what the last channel is to the others, as ExtraSamples has it; 0: alike */
@@ -24,22 +27,27 @@ struct tiff_pages {
     double distance[2];    /* between samples, from the resolution */
     unsigned unit;         /* of that, as ResolutionUnit has it */
     struct tiff_text text; /* of the first page */
+    char *description;     /* the same as it stands there; NULL: there is none */
     char dropped[384];     /* its tags that tell more than all this, by their names; else empty */
     char warning[256];     /* libtiff's first one, but for unknown tags; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: tiff_reader_place tells
                    where */
+    bool begun; /* the caller has gone to its first plane */
     size_t reading_bytes; /* of memory, which reading takes besides the samples */
 };
 
-/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. Calls for
-   one file must not overlap. */
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, struct fault *fault);
+/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. Of several
+   Images of OME the one is read that has this volume (tiff_text_read). Calls for one file must not overlap.
+ */
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault);
 void tiff_reader_close(struct tiff_pages *pages);
 
-/* The offset of a page's samples in the file, if pages are plain. */
-uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t page);
+/* The offset in the file of a plane of the series, if pages are plain. */
+uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane);
 
-/* Read the next rows, of this page and those after it, in this machine's byte order. */
+/* Go to a plane of the series. Read the next rows, of this plane and those after it, in this machine's byte
+   order. */
+void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane);
 bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault);
 
 #endif

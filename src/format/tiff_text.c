@@ -1,19 +1,22 @@
 /* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
 
-   ImageJ writes lines "key=value", OME a document in XML, and tifffile an object in JSON with the array's
-   shape. No parser of XML or JSON is needed for the few values that matter here: how many pages stand for
-   slices, channels and times, how far apart samples are, and, in OME's, which page is which slice. What
-   cannot be found counts as not told; the reader refuses what does not go together with the pages. */
+   ImageJ writes lines "key=value", OME a document in XML (ome_xml.h), and tifffile an object in JSON with the
+   array's shape. No parser of JSON is needed for the few values that matter here: how many pages stand for
+   slices, channels and times, and how far apart samples are. What cannot be found counts as not told; the
+   reader refuses what does not go together with the pages. */
 #include "tiff_text.h"
 
-#include "format.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE_MOST = 16 };
+enum { SHAPE_MOST = 16, SHAPE_BYTES = 1024 };
+
+/* Our own word in tifffile's description. */
+static const char spacing_key[] = "\"spacing\": ";
 
 static uint64_t count_at(const char *text)
 {
@@ -76,150 +79,81 @@ static void read_imagej(const char *text, struct tiff_text *told)
     const char *unit = line_value(text, "unit");
     size_t length = unit == NULL ? 0 : strcspn(unit, "\r\n");
 
-    told->imagej = told->is_stack = true;
+    told->kind = TIFF_TEXT_IMAGEJ;
+    told->is_stack = told->follow = true;
     told->pages = count_at(line_value(text, "images"));
     told->channels = count_at(line_value(text, "channels"));
     told->slices = count_at(line_value(text, "slices"));
     told->frames = count_at(line_value(text, "frames"));
+    told->is_volume = told->slices > 0;
+    /* The pages of a stack are slices, unless there are other axes. */
+    if (told->channels > 1 || told->frames > 1 || told->slices > 1) {
+        told->channels += told->channels == 0;
+        told->slices += told->slices == 0;
+        told->frames += told->frames == 0;
+    } else {
+        told->channels = told->slices = told->frames = 0;
+    }
+    memcpy(told->order, "CZT", sizeof "CZT");
     told->spacing[2] = distance_at(line_value(text, "spacing"));
     if (length < sizeof told->unit)
         memcpy(told->unit, unit == NULL ? "" : unit, length);
     read_others(text, told);
 }
 
-/* ---- OME: attributes of XML ---- */
+/* ---- OME: an Image of several ---- */
 
-static const char *tag_end(const char *text)
+/* Pages of an Image: samples of several channels may share one. */
+static void read_image(const struct ome_image *image, unsigned page_channels, struct tiff_text *told)
 {
-    const char *end = strchr(text, '>');
+    uint64_t samples = image->samples > 0 ? image->samples : page_channels;
 
-    return end == NULL ? text + strlen(text) : end;
+    told->image = image->tag.begin;
+    told->channels = image->channels > samples ? image->channels / samples : 1;
+    told->slices = image->slices > 0 ? image->slices : 1;
+    told->frames = image->frames > 0 ? image->frames : 1;
+    memcpy(told->order, image->order, sizeof told->order);
+    memcpy(told->spacing, image->spacing, sizeof told->spacing);
+    memcpy(told->unit, image->unit, sizeof told->unit);
+    if (image->order[0] == '\0')
+        snprintf(told->refusal, sizeof told->refusal, "DimensionOrder: not one of the six that there are");
 }
 
-/* The value of an attribute in the text before its end, behind its quotation mark; NULL: there is none. */
-static const char *attribute_within(const char *text, const char *end, const char *name)
+static void read_ome(const char *text, unsigned page_channels, uint64_t volume, struct tiff_text *told)
 {
-    size_t length = strlen(name);
+    struct ome_image image;
+    const char *at = text;
+    char file[96];
 
-    for (const char *at = strstr(text, name); at != NULL && at < end; at = strstr(at + length, name)) {
-        const char *value = at + length;
-        value += strspn(value, " \t\r\n");
-        if (at == text || strchr(" \t\r\n", at[-1]) == NULL || *value != '=')
-            continue;
-        value += 1 + strspn(value + 1, " \t\r\n");
-        if (*value == '"' || *value == '\'')
-            return value + 1;
-    }
-    return NULL;
-}
-
-static const char *attribute(const char *text, const char *name)
-{
-    return attribute_within(text, text + strlen(text), name);
-}
-
-/* The next element of a name, with or without a prefix, that is in no comment: where its attributes begin;
- * NULL: there is none. */
-static const char *element(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = strchr(text, '<'); at != NULL; at = strchr(at, '<')) {
-        if (strncmp(at, "<!--", 4) == 0) {
-            at = strstr(at, "-->");
-            if (at == NULL)
-                return NULL;
-            continue;
+    told->kind = TIFF_TEXT_OME;
+    if (strstr(text, "<!DOCTYPE") != NULL)
+        snprintf(told->refusal, sizeof told->refusal, "OME-XML with a DTD, which is not supported");
+    else if (ome_has(text, "BinaryOnly"))
+        snprintf(told->refusal, sizeof told->refusal,
+                 "BinaryOnly: another file tells the order of the pages, which is not supported");
+    else if (ome_names_file(text, file, sizeof file))
+        snprintf(told->refusal, sizeof told->refusal,
+                 "TiffData: pages in another file, %s, which is not supported", file);
+    while (told->refusal[0] == '\0' && ome_next_image(&at, &image)) {
+        uint64_t volumes = told->channels * told->frames;
+        /* The Image before it had fewer volumes. */
+        if (told->images == 0 || volume - told->before >= volumes) {
+            told->before += told->images == 0 ? 0 : volumes;
+            told->number = told->images;
+            read_image(&image, page_channels, told);
         }
-        at++;
-        size_t prefix = strcspn(at, ":<>/ \t\r\n\"'=");
-        at += at[prefix] == ':' ? prefix + 1 : 0;
-        if (strncmp(at, name, length) == 0 && strchr(" \t\r\n/>", at[length]) != NULL)
-            return at + length;
+        told->images++;
     }
-    return NULL;
-}
-
-/* Micrometres unless it says otherwise. */
-static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
-{
-    const struct length_unit *known;
-
-    snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%.*s", value == NULL ? 2 : (int)strcspn(value, "\"'"),
-             value == NULL ? "um" : value);
-    known = unit_of_name(unit);
-    if (known != NULL)
-        snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%s", known->names[0]);
-}
-
-/* Whether a distance can be told in another unit, as it then is. */
-static bool convert(double *distance, const char *unit, const char *other)
-{
-    const struct length_unit *from = unit_of_name(unit), *to = unit_of_name(other);
-
-    if (strcmp(unit, other) == 0)
-        return true;
-    if (from == NULL || to == NULL)
-        return false;
-    *distance *= from->millimetres / to->millimetres;
-    return true;
-}
-
-/* In the unit of x. Distances that cannot be compared are none. */
-static void read_sizes(const char *text, struct tiff_text *told)
-{
-    static const char *const sizes[3] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ"},
-                             *const names[3] = {"PhysicalSizeXUnit", "PhysicalSizeYUnit",
-                                                "PhysicalSizeZUnit"};
-    char units[3][TIFF_TEXT_UNIT_BYTES];
-    bool comparable = true;
-
-    for (int i = 0; i < 3; i++) {
-        told->spacing[i] = distance_at(attribute(text, sizes[i]));
-        read_unit(attribute(text, names[i]), units[i]);
-        if (told->spacing[i] > 0.0)
-            comparable = convert(&told->spacing[i], units[i], units[0]) && comparable;
-    }
-    if (!comparable)
-        memset(told->spacing, 0, sizeof told->spacing);
-    if (told->spacing[0] > 0.0)
-        memcpy(told->unit, units[0], sizeof units[0]);
-}
-
-static void read_ome(const char *text, unsigned page_channels, struct tiff_text *told)
-{
-    told->places_pages = element(text, "TiffData") != NULL;
-    told->places_apart = element(text, "BinaryOnly") != NULL;
-    told->channels = count_at(attribute(text, "SizeC")) / page_channels;
-    told->slices = count_at(attribute(text, "SizeZ"));
-    told->frames = count_at(attribute(text, "SizeT"));
-    read_sizes(text, told);
-}
-
-/* A run that gives no page begins with the first one and, unless it tells how many, takes all. */
-bool tiff_text_next_run(const char **at, struct tiff_text_run *run)
-{
-    const char *found = element(*at, "TiffData"), *end, *page, *count;
-
-    if (found == NULL)
-        return false;
-    end = tag_end(found);
-    page = attribute_within(found, end, "IFD");
-    count = attribute_within(found, end, "PlaneCount");
-    *run = (struct tiff_text_run){
-        .page = count_at(page),
-        .slice = count_at(attribute_within(found, end, "FirstZ")),
-        .elsewhere = count_at(attribute_within(found, end, "FirstC")) > 0 ||
-                     count_at(attribute_within(found, end, "FirstT")) > 0,
-        .count = count != NULL  ? count_at(count)
-                 : page != NULL ? 1
-                                : UINT64_MAX,
-    };
-    *at = end;
-    return true;
 }
 
 /* ---- tifffile: {"shape": [4, 5, 6], "axes": "ZYX"} ---- */
+
+/* What a description tells: extents, the slowest axis first, and a letter for each. */
+struct tifffile_shape {
+    uint64_t extents[SHAPE_MOST];
+    size_t pages;     /* axes that are not within a page */
+    const char *axes; /* NULL: it has no letters */
+};
 
 /* The list of a key. Returns how many numbers it has; 0: there is none, or it is too long. */
 static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
@@ -239,19 +173,62 @@ static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
     return 0;
 }
 
-/* The count that an axis of the shape belongs to. An axis without a letter, or with one that says nothing, is
-   z if no axis after it is. */
-static uint64_t *axis_of(struct tiff_text *told, char letter)
+/* The axis z of pages: the one with that letter; else the fastest that has more than one page, unless it is a
+   channel or time. `count` if there is none. */
+static size_t axis_z(const struct tifffile_shape *shape)
 {
-    if (letter == 'C' || letter == 'S')
-        return &told->channels;
-    return letter == 'Z' || (letter != 'T' && told->slices == 1) ? &told->slices : &told->frames;
+    size_t found = shape->pages;
+
+    for (size_t i = shape->pages; i-- > 0;) {
+        char letter = shape->axes == NULL ? '\0' : shape->axes[i];
+        if (letter == 'Z')
+            return i;
+        if (found == shape->pages && shape->extents[i] > 1 && memchr("CST", letter, 3) == NULL)
+            found = i;
+    }
+    return found;
 }
 
-/* With the axes, or without them. */
+/* Add an axis that is slower than those so far. What is neither z nor c stands for times. False: these would
+   not be next to each other. */
+static bool add_axis(char letter, uint64_t extent, struct tiff_text *told)
+{
+    size_t used = strlen(told->order);
+    uint64_t *count = letter == 'Z' ? &told->slices : letter == 'C' ? &told->channels : &told->frames;
+
+    if (extent == 1)
+        return true;
+    if (strchr(told->order, letter) == NULL)
+        told->order[used] = letter;
+    else if (told->order[used - 1] != letter)
+        return false;
+    *count *= extent;
+    return true;
+}
+
+/* All axes that are faster than z as one, and all that are slower. */
+static void add_around(const struct tifffile_shape *shape, size_t z, struct tiff_text *told)
+{
+    told->channels = told->slices = told->frames = 1;
+    memcpy(told->order, "CZT", sizeof "CZT");
+    for (size_t i = 0; i < shape->pages; i++)
+        *(i < z ? &told->frames : i > z ? &told->channels : &told->slices) *= shape->extents[i];
+}
+
+/* Axes of one page stand anywhere. */
+static void complete_order(char order[4])
+{
+    for (const char *letter = "CZT"; *letter != '\0'; letter++) {
+        if (strchr(order, *letter) == NULL)
+            order[strlen(order)] = *letter;
+    }
+}
+
+/* With the axes, or without them; and what is read besides. */
 static bool is_shape_alone(const char *text)
 {
-    static const char shape[] = "{\"shape\": [", axes[] = ", \"axes\": \"";
+    static const char shape[] = "{\"shape\": [", axes[] = ", \"axes\": \"",
+                      truncated[] = ", \"truncated\": true";
     const char *at = strncmp(text, shape, strlen(shape)) == 0 ? strchr(text, ']') : NULL;
 
     if (at != NULL && strncmp(++at, axes, strlen(axes)) == 0) {
@@ -259,30 +236,71 @@ static bool is_shape_alone(const char *text)
         at += strcspn(at, "\"");
         at += *at == '"';
     }
+    if (at != NULL && strncmp(at, truncated, strlen(truncated)) == 0)
+        at += strlen(truncated);
+    if (at != NULL && strncmp(at, ", ", 2) == 0 && strncmp(at + 2, spacing_key, strlen(spacing_key)) == 0)
+        at += 2 + strlen(spacing_key) + strcspn(at + 2 + strlen(spacing_key), ",}");
     return at != NULL && strcmp(at, "}") == 0;
 }
 
 /* The shape counts samples within a page as well, which come last. */
+static bool find_shape(const char *text, unsigned page_channels, struct tifffile_shape *shape)
+{
+    static const char axes[] = "\"axes\": \"";
+    size_t within = page_channels > 1 ? 3 : 2, count = read_shape(text, shape->extents);
+
+    shape->axes = strstr(text, axes);
+    shape->axes = shape->axes == NULL ? NULL : shape->axes + strlen(axes);
+    if (count <= within || (shape->axes != NULL && strcspn(shape->axes, "\"") != count))
+        return false;
+    shape->pages = count - within;
+    return true;
+}
+
 static void read_tifffile(const char *text, unsigned page_channels, struct tiff_text *told)
 {
-    const char *axes = strstr(text, "\"axes\": \"");
-    uint64_t shape[SHAPE_MOST];
-    size_t within = page_channels > 1 ? 3 : 2, count = read_shape(text, shape);
+    struct tifffile_shape shape;
+    size_t z;
 
-    axes = axes == NULL ? NULL : axes + strlen("\"axes\": \"");
+    told->kind = TIFF_TEXT_TIFFFILE;
     told->is_stack = is_shape_alone(text);
-    if (count <= within || (axes != NULL && strcspn(axes, "\"") != count))
+    told->follow = strstr(text, "\"truncated\": true") != NULL;
+    told->spacing[2] = distance_at(
+        strstr(text, spacing_key) == NULL ? NULL : strstr(text, spacing_key) + strlen(spacing_key));
+    if (!find_shape(text, page_channels, &shape))
         return;
+    z = axis_z(&shape);
     told->channels = told->slices = told->frames = 1;
-    for (size_t i = count - within; i-- > 0;)
-        *axis_of(told, axes == NULL ? '\0' : axes[i]) *= shape[i];
+    told->is_named = shape.axes != NULL && z < shape.pages && shape.axes[z] != 'Z';
+    for (size_t i = shape.pages; i-- > 0;) {
+        char letter = shape.axes == NULL ? '\0' : shape.axes[i];
+        if (!add_axis(i == z ? 'Z' : letter == 'C' || letter == 'S' ? 'C' : 'T', shape.extents[i], told)) {
+            add_around(&shape, z, told);
+            break;
+        }
+    }
+    complete_order(told->order);
 }
 
 /* ---- all of them ---- */
 
-struct tiff_text tiff_text_read(const char *description, unsigned page_channels)
+/* The counts are those of a file, so that their product may be anything. */
+static void count_pages(struct tiff_text *told)
 {
-    struct tiff_text told = {.imagej = false};
+    size_t pages;
+
+    if (told->channels == 0)
+        return;
+    if (!mem_product(&pages, (size_t)told->channels, (size_t)told->frames) ||
+        !mem_product(&pages, pages, (size_t)told->slices) || pages == 0)
+        snprintf(told->refusal, sizeof told->refusal, "no number of pages");
+    else if (told->pages == 0)
+        told->pages = pages;
+}
+
+struct tiff_text tiff_text_read(const char *description, unsigned page_channels, uint64_t volume)
+{
+    struct tiff_text told = {.is_volume = false};
 
     if (description == NULL)
         return told;
@@ -290,14 +308,78 @@ struct tiff_text tiff_text_read(const char *description, unsigned page_channels)
         read_imagej(description, &told);
     else if (description[0] == '{')
         read_tifffile(description, page_channels, &told);
-    else if (strstr(description, "<OME") != NULL)
-        read_ome(description, page_channels, &told);
+    else if (ome_has(description, "OME"))
+        read_ome(description, page_channels, volume, &told);
+    count_pages(&told);
+    told.is_volume = told.is_volume || told.slices > 1;
     return told;
 }
 
-void tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size)
+uint64_t tiff_text_in_turn(const struct tiff_text *text)
 {
-    snprintf(text, size, "ImageJ=1.53t\nimages=%llu\nslices=%llu\n%s%s%sspacing=%.17g\nloop=false\n",
-             (unsigned long long)pages, (unsigned long long)pages, unit[0] != '\0' ? "unit=" : "", unit,
-             unit[0] != '\0' ? "\n" : "", distance);
+    uint64_t volumes = 1;
+
+    for (const char *axis = text->order; *axis != '\0' && *axis != 'Z'; axis++)
+        volumes *= *axis == 'C' ? text->channels : text->frames;
+    return volumes;
+}
+
+uint64_t tiff_text_page(const struct tiff_text *text, uint64_t plane)
+{
+    uint64_t turn = tiff_text_in_turn(text), volume = plane / text->slices, slice = plane % text->slices;
+
+    return volume % turn + turn * (slice + text->slices * (volume / turn));
+}
+
+/* ---- writing ---- */
+
+char *tiff_text_imagej(const struct tiff_stack *stack, struct fault *fault)
+{
+    const struct grid *grid = &stack->header->grid;
+    char text[SHAPE_BYTES] = "", slices[32] = "";
+    /* Volumes that stand in turn are channels, whatever they are; the others are frames. */
+    uint64_t volumes = stack->channels * stack->frames, turn = 1;
+
+    for (const char *axis = stack->order; *axis != '\0' && *axis != 'Z'; axis++)
+        turn *= *axis == 'C' ? stack->channels : stack->frames;
+    if (stack->slices == 1)
+        turn = strchr(stack->order, 'C') < strchr(stack->order, 'T') ? stack->channels : 1;
+    if (grid->axes == 3)
+        snprintf(slices, sizeof slices, "slices=%llu\n", (unsigned long long)stack->slices);
+    diag_append(text, sizeof text, "ImageJ=1.53t\nimages=%llu\n",
+                (unsigned long long)(volumes * stack->slices));
+    if (volumes > 1)
+        diag_append(text, sizeof text, "channels=%llu\n%sframes=%llu\nhyperstack=true\n",
+                    (unsigned long long)turn, slices, (unsigned long long)(volumes / turn));
+    else
+        diag_append(text, sizeof text, "%s", slices);
+    if (stack->unit[0] != '\0')
+        diag_append(text, sizeof text, "unit=%s\n", stack->unit);
+    diag_append(text, sizeof text, "spacing=%.17g\nloop=false\n", grid->spacing[2]);
+    return mem_text(text, fault);
+}
+
+/* Axes of pages stay; within a page samples come last. */
+char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack, struct fault *fault)
+{
+    const struct grid *grid = &stack->header->grid;
+    struct tifffile_shape shape = {.pages = 0};
+    char text[SHAPE_BYTES] = "{\"shape\": [";
+    size_t z;
+
+    find_shape(description, stack->page_channels, &shape);
+    z = axis_z(&shape);
+    for (size_t i = 0; i < shape.pages; i++)
+        diag_append(text, sizeof text, "%llu, ",
+                    (unsigned long long)(i == z ? stack->slices : shape.extents[i]));
+    diag_append(text, sizeof text, "%zu, %zu", grid->ny, grid->nx);
+    if (grid->channels > 1)
+        diag_append(text, sizeof text, ", %u", grid->channels);
+    diag_append(text, sizeof text, "]");
+    if (shape.axes != NULL)
+        diag_append(text, sizeof text, ", \"axes\": \"%.*s%.2s%s\"", (int)shape.pages, shape.axes,
+                    shape.axes + shape.pages + (shape.axes[shape.pages] == 'S'),
+                    grid->channels > 1 ? "S" : "");
+    diag_append(text, sizeof text, ", %s%.17g}", spacing_key, grid->spacing[2]);
+    return mem_text(text, fault);
 }

@@ -204,7 +204,7 @@ unsigned volume_sink_kept(const struct source *origin, const struct format *sink
 
 unsigned volume_sink_axes(const struct header *header)
 {
-    return header->grid.axes + (header->volumes > 1);
+    return header->volumes > 1 ? 4 : header->grid.axes;
 }
 
 bool volume_sink_compresses(const struct volume *origin, const struct sink_request *request)

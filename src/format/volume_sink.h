@@ -78,7 +78,7 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
 const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
                                             struct geometry *geometry);
 
-/* How many axes a new header has: those of the grid, and one more for a series. */
+/* How many axes a new header has: those of the grid; four for a series, so that its pictures stay apart. */
 unsigned volume_sink_axes(const struct header *header);
 
 /* Whether the sink gets only a part of its origin's samples. */

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""TIFF hyperstacks of others, read and written again: in every order of axes, as ImageJ, OME and tifffile describe them.
+
+Usage: hyperstacks.py VOXFILT, in a folder of its own. Needs NumPy and tifffile; codes that imagecodecs would bring are left
+out without it. VOXFILT_HYPERSTACKS is the number of random ones (30). Prints how many files were read; exits with 1 if one
+was read or written differently."""
+import itertools
+import os
+import re
+import subprocess
+import sys
+
+import numpy
+import tifffile
+
+TRIALS = int(os.environ.get('VOXFILT_HYPERSTACKS', 30)) // int(os.environ.get('VOXFILT_THIN', 1)) + 1
+OME_TYPES = ('u1', 'i1', 'u2', 'i2', 'u4', 'i4', 'f4', 'f8')
+IMAGEJ_TYPES = ('u1', 'u2', 'f4')
+ALL_TYPES = (*OME_TYPES, 'u8', 'i8', 'f2')
+random = numpy.random.default_rng(11)
+
+
+class Trial:
+    """What is tried, and how often it went well."""
+
+    def __init__(self, voxfilt):
+        self.voxfilt = voxfilt
+        self.tried = self.failed = 0
+
+    def run(self, *arguments):
+        return subprocess.run([self.voxfilt, '-D', 'cpu', '-j', '1', '-q', *arguments], capture_output=True, text=True, check=False)
+
+    def result(self, right, *what):
+        self.tried += 1
+        if not right:
+            self.failed += 1
+            print('wrong:', *what)
+        return right
+
+    def reads(self, path, samples, *what):
+        """The volumes of a file one after the other, and each of them filtered alone."""
+        done = self.run('-f', 'identity', '-i', path, '-o', 'back.raw', '--out-endian', 'little')
+        found = numpy.fromfile('back.raw', samples.dtype.newbyteorder('<')) if done.returncode == 0 else numpy.zeros(0)
+        return self.result(found.size == samples.size and (found == samples.ravel()).all(), *what, done.stderr.strip())
+
+    def keeps(self, path, *what, options=()):
+        """An output has the axes and samples of its input, in its own order of bytes and with or without a code."""
+        done = self.run('-f', 'identity', '-i', path, '-o', 'back.tif', *options)
+        if not self.result(done.returncode == 0, *what, done.stderr.strip()):
+            return
+        with tifffile.TiffFile(path) as theirs, tifffile.TiffFile('back.tif') as ours:
+            before, after = theirs.series[0], ours.series[0]
+            axes = before.axes
+            expected, found = before.asarray(), after.asarray()
+            if axes.endswith('SYX'):
+                axes, expected = axes[:-3] + 'YXS', numpy.moveaxis(expected, -3, -1)
+            self.result(after.axes == axes and found.shape == expected.shape and (found == expected).all(), *what, options,
+                        'is written', before.axes, before.shape, after.axes, after.shape)
+            # A volume of tifffile is told in ImageJ's words, which have the distance between slices.
+            same = [key for key in ('is_imagej', 'is_ome', 'is_shaped')
+                    if getattr(theirs, key) != getattr(ours, key) and axes.strip('S') != 'ZYX']
+            self.result(not same, *what, options, 'described otherwise', same)
+
+    def refused(self, path, words, *what, status=3):
+        done = self.run('-f', 'identity', '-i', path, '-o', 'none.raw')
+        self.result(done.returncode == status and words in done.stderr and done.stderr.count('\n') == 1 and
+                    not os.path.exists('none.raw'), *what, 'is not refused:', done.returncode, done.stderr.strip())
+
+
+def in_order(samples, axes):
+    """Volumes as a series has them: in the order of pages, slices together, and channels of a page last."""
+    axes = list(axes)
+    if 'S' in axes:
+        samples = numpy.moveaxis(samples, axes.index('S'), -1)
+        axes.remove('S')
+        axes.append('S')
+    if 'Z' in axes:
+        to = axes.index('Y') - 1
+        samples = numpy.moveaxis(samples, axes.index('Z'), to)
+    return numpy.ascontiguousarray(samples)
+
+
+def some(shape, code):
+    samples = random.random(shape) * 200
+    return (samples - 100 if code[0] in 'if' else samples).astype(code)
+
+
+def draw_axes(letters, least=0):
+    """Some of the letters in any order, and an extent for each."""
+    count = random.integers(least, len(letters) + 1)
+    axes = ''.join(random.permutation(list(letters))[:count])
+    return axes, tuple(int(random.integers(2, 6)) for _ in axes)
+
+
+def draw_code():
+    return [None, 'zlib', 'lzw', 'packbits', 'zstd'][random.integers(5)]
+
+
+def write(path, samples, **options):
+    """With a code, or without if tifffile lacks it."""
+    for code in (options.pop('compression', None), None):
+        try:
+            tifffile.imwrite(path, samples, compression=code, **options)
+            return
+        except (ImportError, ValueError, KeyError):
+            if code is None:
+                raise
+
+
+def draw_hyperstack(trial):
+    """A random file and its samples in the order of a series."""
+    kind = ('imagej', 'ome', 'shaped')[trial % 3]
+    types = {'imagej': IMAGEJ_TYPES, 'ome': OME_TYPES, 'shaped': ALL_TYPES}[kind]
+    axes, extents = draw_axes('TZC' if kind != 'shaped' else 'TZCQP', 1)
+    if kind == 'imagej':
+        axes, extents = zip(*sorted(zip(axes, extents), key=lambda axis: 'TZC'.index(axis[0])))
+        axes = ''.join(axes)
+    code = types[random.integers(len(types))]
+    colour = code in ('u1', 'u2') and kind != 'imagej' and random.random() < 0.3
+    within = (int(random.integers(1, 20)), int(random.integers(5, 40)))
+    samples = some((*extents, *within, *((3,) if colour else ())), code)
+    axes += 'YXS' if colour else 'YX'
+    options = {'photometric': 'rgb' if colour else 'minisblack', 'compression': draw_code(), 'byteorder': '<>'[random.integers(2)],
+               'metadata': {'axes': axes}}
+    if kind == 'imagej':
+        options.update(imagej=True, compression=None)
+    elif kind == 'ome':
+        options['ome'] = True
+    else:
+        # Of axes without a name the fastest is z, unless there is one.
+        if 'Z' not in axes:
+            named = [letter for letter in axes if letter in 'QP']
+            axes = axes.replace(named[-1], 'Z') if named else axes
+    path = {'imagej': 'theirs.tif', 'ome': 'theirs.ome.tif', 'shaped': 'theirs.tif'}[kind]
+    write(path, samples, **options)
+    return path, in_order(samples, axes), (kind, axes, samples.shape, code, options['compression'], options['byteorder'])
+
+
+def hyperstacks(trial):
+    for number in range(TRIALS):
+        path, samples, what = draw_hyperstack(number)
+        if trial.reads(path, samples, *what):
+            trial.keeps(path, *what, options=(('--level', '1'), ('--out-endian', 'big'), ())[random.integers(3)])
+
+
+def orders(trial):
+    """Every order of axes in each kind of description, and volumes that are filtered alone."""
+    for letters in itertools.permutations('TZC'):
+        axes = ''.join(letters) + 'YX'
+        samples = some((5, 2, 6, 7, 8), 'u2')
+        for path, options in (('theirs.tif', {}), ('theirs.ome.tif', {'ome': True})):
+            tifffile.imwrite(path, samples, photometric='minisblack', metadata={'axes': axes}, **options)
+            series = in_order(samples, axes)
+            trial.reads(path, series, axes, options)
+            trial.keeps(path, axes, options)
+            volumes = series.reshape(-1, *series.shape[-3:])
+            number = int(random.integers(len(volumes)))
+            volumes[number].tofile('volume.raw')
+            trial.run('-i', 'volume.raw', '-d', '8,7,%d' % volumes.shape[1], '-t', 'u16', '-f', 'gauss:1', '-o', 'expected.raw')
+            for choice in ((), ('--volume', str(number))):
+                trial.run('-i', path, '-f', 'gauss:1', '-o', 'filtered.raw', *choice)
+                size = os.path.getsize('expected.raw')
+                with open('expected.raw', 'rb') as expected, open('filtered.raw', 'rb') as found:
+                    found.seek(0 if choice else number * size)
+                    trial.result(found.read(size) == expected.read(), axes, options, choice, 'filtered')
+
+
+def describe(path, change):
+    """A file with another description."""
+    with tifffile.TiffFile(path) as file:
+        text = file.pages[0].description
+        samples = file.asarray(key=slice(None))
+        order = file.byteorder
+    tifffile.imwrite('other.tif', samples.reshape(-1, *samples.shape[-2:]), photometric='minisblack', metadata=None,
+                     description=change(text).encode(), byteorder=order)
+
+
+def placed(trial):
+    """TiffData in any legal order: runs of any length, pages anywhere."""
+    for number, order in enumerate(itertools.permutations('TZC')):
+        axes = ''.join(order) + 'YX'
+        extents = tuple(int(random.integers(1, 4)) for _ in order)
+        samples = some((*extents, 5, 6), 'u2')
+        tifffile.imwrite('theirs.ome.tif', samples, photometric='minisblack', metadata={'axes': axes}, ome=True)
+        count = int(numpy.prod(extents))
+        pages = random.permutation(count)
+        runs = [f'<TiffData IFD="{pages[place]}" PlaneCount="1" ' + ' '.join(
+            f'First{letter}="{index}"' for letter, index in zip(order, numpy.unravel_index(place, extents))) + '/>'
+                for place in random.permutation(count)]
+        shuffled = samples.reshape(count, 5, 6)[numpy.argsort(pages)] if number % 2 else samples.reshape(count, 5, 6)
+        with tifffile.TiffFile('theirs.ome.tif') as file:
+            text = file.pages[0].description
+        text = re.sub('<TiffData.*</TiffData>|<TiffData[^>]*/>', ''.join(runs), text)
+        tifffile.imwrite('placed.ome.tif', shuffled, photometric='minisblack', metadata=None, description=text.encode())
+        expected = tifffile.imread('placed.ome.tif')
+        with tifffile.TiffFile('placed.ome.tif') as file:
+            expected = in_order(file.series[0].asarray(), file.series[0].axes)
+        trial.reads('placed.ome.tif', expected, 'TiffData', axes, extents)
+        trial.keeps('placed.ome.tif', 'TiffData', axes, extents)
+
+
+def images(trial):
+    """Of several Images the first is read, or the one that has the volume."""
+    with tifffile.TiffWriter('images.ome.tif', ome=True) as file:
+        several = [some(shape, 'u2') for shape in ((3, 2, 5, 6), (4, 7, 8), (2, 9, 4))]
+        for samples, axes in zip(several, ('TZYX', 'ZYX', 'CYX')):
+            file.write(samples, photometric='minisblack', metadata={'axes': axes})
+    trial.reads('images.ome.tif', several[0], 'the first of several Images')
+    volumes = [*several[0], several[1], *several[2]]
+    for number, samples in enumerate(volumes):
+        done = trial.run('-f', 'identity', '-i', 'images.ome.tif', '--volume', str(number), '-o', 'back.raw')
+        found = numpy.fromfile('back.raw', 'u2') if done.returncode == 0 else numpy.zeros(0)
+        trial.result(found.size == samples.size and (found == samples.ravel()).all(), 'volume', number, 'of several Images',
+                     done.stderr)
+        done = trial.run('-f', 'identity', '-i', 'images.ome.tif', '--volume', str(number), '-o', 'back.ome.tif')
+        trial.result((tifffile.imread('back.ome.tif') == samples).all(), 'volume', number, 'is written')
+    trial.result('the last one is 5' in trial.run('-i', 'images.ome.tif', '--volume', '6').stderr, 'no such volume')
+
+
+def ours(trial):
+    """Series of other formats, as ImageJ and OME have them."""
+    for number, code in enumerate(OME_TYPES):
+        axes, extents = draw_axes('TZ', 2)
+        samples = some((*sorted(extents), 6, 7), code)
+        numpy.save('ours.npy', samples)
+        for path in ('ours.tif', 'ours.ome.tif'):
+            done = trial.run('-f', 'identity', '-i', 'ours.npy', '-o', path, *(('--level', '1') if number % 2 else ()))
+            if not trial.result(done.returncode == 0, path, code, done.stderr):
+                continue
+            with tifffile.TiffFile(path) as file:
+                series = file.series[0]
+                trial.result(series.axes == 'TZYX' and (series.asarray() == samples).all(), path, series.axes, code)
+            trial.reads(path, samples, path, code)
+    numpy.save('ours.npy', some((2, 3, 4, 5), 'u8'))
+    trial.refused_name = trial.run('-f', 'identity', '-i', 'ours.npy', '-o', 'none.ome.tif')
+    trial.result(trial.refused_name.returncode == 2 and 'OME-TIFF has no samples of type u64' in trial.refused_name.stderr,
+                 'a type that OME lacks')
+
+
+def damaged(trial):
+    """Descriptions that do not go together with the pages, or mean other files."""
+    samples = some((2, 3, 4, 5, 6), 'u2')
+    tifffile.imwrite('theirs.ome.tif', samples, photometric='minisblack', metadata={'axes': 'TZCYX'}, ome=True)
+    uuid = '<UUID FileName="%s">urn:uuid:%s</UUID>'
+    for change, words in (
+            (lambda text: text.replace('SizeT="2"', 'SizeT="3"'), 'no page at a slice'),
+            (lambda text: text.replace('SizeT="2"', 'SizeT="9999999999999"'), 'pages, more than the file holds'),
+            (lambda text: text.replace('SizeT="2"', 'SizeT="9223372036854775807"'), 'no number of pages'),
+            (lambda text: text.replace('SizeZ="3"', 'SizeZ="2"'), 'outside the volume'),
+            (lambda text: text.replace('XYCZT', 'XYCCT'), 'DimensionOrder'),
+            (lambda text: text.replace('<OME', '<!DOCTYPE OME [<!ENTITY a "b">]><OME', 1), 'a DTD'),
+            (lambda text: re.sub('<TiffData[^>]*/?>', '<TiffData IFD="0" PlaneCount="24">' + uuid % ('a.tif', 1) +
+                                 '</TiffData><TiffData IFD="0" FirstT="1">' + uuid % ('b.tif', 2), text),
+             'TiffData: pages in another file, a.tif')):
+        describe('theirs.ome.tif', change)
+        trial.refused('other.tif', words, words)
+    tifffile.imwrite('theirs.tif', samples, imagej=True, metadata={'axes': 'TZCYX'})
+    for before, after in (('channels=4', 'channels=3'), ('frames=2', 'frames=0'), ('slices=3', 'slices=99999999999999999999')):
+        describe('theirs.tif', lambda text, before=before, after=after: text.replace(before, after))
+        trial.refused('other.tif', 'not as many pages' if 'slices' not in before else 'no number of pages', after)
+    done = subprocess.run([trial.voxfilt, '-f', 'identity', '-i', 'theirs.tif', '--out-format', 'tif'], capture_output=True, check=False)
+    trial.result(done.returncode == 2 and b'pages of several volumes in turn need a regular file' in done.stderr, 'a pipe', done.stderr)
+
+
+def main(voxfilt):
+    trial = Trial(voxfilt)
+    for part in (orders, placed, images, ours, damaged, hyperstacks):
+        part(trial)
+    print('%d checks of hyperstacks, %d failed' % (trial.tried, trial.failed))
+    return 1 if trial.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1]))
