@@ -61,6 +61,12 @@ class Trial:
                     if getattr(theirs, key) != getattr(ours, key) and axes.strip('S') != 'ZYX']
             self.result(not same, *what, options, 'described otherwise', same)
 
+    def keeps_colours(self, path):
+        """A palette becomes RGB in the output."""
+        self.run('-f', 'identity', '-i', path, '-o', 'back.tif')
+        with tifffile.TiffFile('back.tif') as file:
+            self.result(file.pages[0].photometric == 2 and file.series[0].axes.endswith('YXS'), path, 'as RGB')
+
     def refused(self, path, words, *what, status=3):
         done = self.run('-f', 'identity', '-i', path, '-o', 'none.raw')
         self.result(done.returncode == status and words in done.stderr and done.stderr.count('\n') == 1 and
@@ -134,6 +140,40 @@ def draw_hyperstack(trial):
     path = {'imagej': 'theirs.tif', 'ome': 'theirs.ome.tif', 'shaped': 'theirs.tif'}[kind]
     write(path, samples, **options)
     return path, in_order(samples, axes), (kind, axes, samples.shape, code, options['compression'], options['byteorder'])
+
+
+def stored(trial):
+    """Samples that stand in files otherwise than they are given: planar, of one bit, with white as zero, by a palette, as JPEG."""
+    colours = random.integers(0, 65536, (3, 256)).astype('u2')
+    for code, layout in itertools.product((None, 'zlib', 'packbits', 'jpeg'), ({}, {'rowsperstrip': 16}, {'tile': (16, 32)})):
+        for kind in ('u1', 'u2', 'f4'):
+            samples = some((2, 3, 40, 53), kind)
+            what = code, layout, kind
+            options = {'compression': code, 'metadata': None, **layout}
+            if code != 'jpeg' or kind == 'u1':
+                write('planar.tif', samples, photometric='rgb', planarconfig='separate', **options)
+                trial.reads('planar.tif', numpy.moveaxis(tifffile.imread('planar.tif'), 1, -1), 'planar', *what)
+            if code == 'jpeg':
+                if kind == 'u1':
+                    write('colour.tif', numpy.moveaxis(numpy.cumsum(samples, 2).astype('u1'), 1, -1), photometric='rgb', **options)
+                    trial.reads('colour.tif', tifffile.imread('colour.tif'), 'JPEG', *what)
+                continue
+            if kind[0] == 'u':
+                write('white.tif', samples[0], photometric='miniswhite', **options)
+                trial.reads('white.tif', numpy.iinfo(kind).max - samples[0], 'white is zero', *what)
+            if kind == 'u1':
+                write('palette.tif', samples[0], photometric='palette', colormap=colours, **options)
+                trial.reads('palette.tif', numpy.moveaxis((colours >> 8).astype('u1')[:, samples[0]], 0, -1), 'palette', *what)
+                trial.keeps_colours('palette.tif')
+            if kind == 'f4' and 'tile' not in layout:
+                bits = samples[0] > 100
+                for white in ('minisblack', 'miniswhite'):
+                    write('bits.tif', bits, photometric=white, **options)
+                    trial.reads('bits.tif', (bits ^ (white == 'miniswhite')).astype('u1'), white, *what)
+    tifffile.imwrite('cmyk.tif', some((8, 9, 4), 'u1'), photometric='separated', metadata=None)
+    trial.refused('cmyk.tif', 'CMYK, which is not supported', 'CMYK')
+    tifffile.imwrite('float.tif', some((8, 9), 'f4'), photometric='miniswhite', metadata=None)
+    trial.refused('float.tif', '0: white is zero', 'white of floating point')
 
 
 def hyperstacks(trial):
@@ -264,7 +304,7 @@ def damaged(trial):
 
 def main(voxfilt):
     trial = Trial(voxfilt)
-    for part in (orders, placed, images, ours, damaged, hyperstacks):
+    for part in (orders, placed, images, ours, stored, damaged, hyperstacks):
         part(trial)
     print('%d checks of hyperstacks, %d failed' % (trial.tried, trial.failed))
     return 1 if trial.failed else 0

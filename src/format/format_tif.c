@@ -146,6 +146,9 @@ static void describe(struct source *source, const struct tiff_pages *pages)
        or how far apart pages are. */
     header->for_print = has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
     snprintf(source->dropped, sizeof source->dropped, "%s", pages->dropped);
+    if (pages->inverted)
+        diag_append(source->note, sizeof source->note, "%.192s: white is zero there: samples are inverted",
+                    file_in_name(source->file));
     note_left_out(source, pages->left_out, "reduced copies or masks");
     note_left_out(source, pages->others, pages->text.images > 1 ? "other Images (--volume)" : "other stacks");
     if (pages->warning[0] != '\0')

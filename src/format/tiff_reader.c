@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/library.h"
 #include "base/mem.h"
+#include "base/size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,9 +62,16 @@ struct tiff_reader {
     struct placed *placed; /* the pages that OME places, by their numbers; NULL: they are in order */
     size_t row_bytes;
 
+    /* How samples stand on pages, where that is not how they are given. */
+    enum conversion { CONVERT_NOTHING, CONVERT_WHITE, CONVERT_PALETTE } conversion;
+    unsigned bits, stored_channels; /* of a sample, and of a pixel */
+    bool planar;                    /* the channels of a page have strips or tiles of their own */
+    size_t stored_row;              /* bytes of a row, of one channel if they are planar */
+    unsigned char palette[256][3];  /* of the page that is read */
+
     uint64_t page, row;         /* the next row */
-    unsigned char *tile, *band; /* of pages in tiles: one, and a row of them */
-    uint32_t tile_width, tile_height;
+    unsigned char *tile, *band; /* of pages that are decoded so: one, and the rows of those side by side */
+    size_t tile_bytes, band_rows;
 };
 
 /* ---- what libtiff asks for and tells ---- */
@@ -72,6 +80,18 @@ struct tiff_reader {
 static unsigned long long page_number(const struct tiff_reader *reader)
 {
     return 1 + (reader->page < reader->page_count ? reader->pages[reader->page].number : reader->page);
+}
+
+/* Decoders that go on with a guess where code is damaged warn of it. */
+static bool is_damage(const char *module)
+{
+    static const char *const modules[] = {"JPEG", "Fax", "PackBits"};
+
+    for (size_t i = 0; module != NULL && i < sizeof modules / sizeof *modules; i++) {
+        if (strncmp(module, modules[i], strlen(modules[i])) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* A message of libtiff as one printable line, without its final dot. */
@@ -109,9 +129,12 @@ static void take_warning(thandle_t handle, const char *module, const char *forma
     struct tiff_reader *reader = handle;
     char line[MESSAGE_BYTES];
 
-    (void)module;
     if (reader == NULL || reader->probing)
         return;
+    if (is_damage(module)) {
+        take_error(handle, module, format, arguments);
+        return;
+    }
     print_message(format, arguments, line);
     diag_detail("%s: %s", file_in_name(reader->file), line);
     /* Private tags are no news: they are told with all others that are left out. */
@@ -191,6 +214,7 @@ static int close_nothing(thandle_t handle)
     FUNCTION(TIFFNumberOfStrips)                                                                             \
     FUNCTION(TIFFNumberOfTiles)                                                                              \
     FUNCTION(TIFFReadDirectory)                                                                              \
+    FUNCTION(TIFFReadEncodedStrip)                                                                           \
     FUNCTION(TIFFReadEncodedTile)                                                                            \
     FUNCTION(TIFFReadFromUserBuffer)                                                                         \
     FUNCTION(TIFFReadScanline)                                                                               \
@@ -289,7 +313,8 @@ static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t o
 /* Channels beyond the colours. */
 static uint16_t extra_channels(const struct shape *shape)
 {
-    uint16_t colours = shape->photometric == PHOTOMETRIC_RGB ? 3 : 1;
+    bool is_colour = shape->photometric == PHOTOMETRIC_RGB || shape->photometric == PHOTOMETRIC_YCBCR;
+    uint16_t colours = is_colour ? 3 : 1;
 
     return shape->channels > colours ? (uint16_t)(shape->channels - colours) : 0;
 }
@@ -316,6 +341,14 @@ static uint16_t read_alpha(struct tiff_reader *reader, const struct shape *shape
     return meanings[count - 1];
 }
 
+/* libtiff makes RGB of the JPEG of a page, if it is told so each time that it goes there. */
+static void prepare_code(struct tiff_reader *reader)
+{
+    if (short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_JPEG &&
+        short_field(reader, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) == PHOTOMETRIC_YCBCR)
+        libtiff.TIFFSetField(reader->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+}
+
 /* Read the description of the page's samples; libtiff supplies defaults. */
 static struct shape read_shape(struct tiff_reader *reader)
 {
@@ -339,12 +372,13 @@ static const struct stored {
     uint16_t bits, format;
     enum sample_type type;
 } stored_types[] = {
-    {8, SAMPLEFORMAT_UINT, SAMPLE_U8},     {8, SAMPLEFORMAT_INT, SAMPLE_I8},
-    {16, SAMPLEFORMAT_UINT, SAMPLE_U16},   {16, SAMPLEFORMAT_INT, SAMPLE_I16},
-    {32, SAMPLEFORMAT_UINT, SAMPLE_U32},   {32, SAMPLEFORMAT_INT, SAMPLE_I32},
-    {64, SAMPLEFORMAT_UINT, SAMPLE_U64},   {64, SAMPLEFORMAT_INT, SAMPLE_I64},
-    {16, SAMPLEFORMAT_IEEEFP, SAMPLE_F16}, {32, SAMPLEFORMAT_IEEEFP, SAMPLE_F32},
-    {64, SAMPLEFORMAT_IEEEFP, SAMPLE_F64},
+    {1, SAMPLEFORMAT_UINT, SAMPLE_U8},     {2, SAMPLEFORMAT_UINT, SAMPLE_U8},
+    {4, SAMPLEFORMAT_UINT, SAMPLE_U8},     {8, SAMPLEFORMAT_UINT, SAMPLE_U8},
+    {8, SAMPLEFORMAT_INT, SAMPLE_I8},      {16, SAMPLEFORMAT_UINT, SAMPLE_U16},
+    {16, SAMPLEFORMAT_INT, SAMPLE_I16},    {32, SAMPLEFORMAT_UINT, SAMPLE_U32},
+    {32, SAMPLEFORMAT_INT, SAMPLE_I32},    {64, SAMPLEFORMAT_UINT, SAMPLE_U64},
+    {64, SAMPLEFORMAT_INT, SAMPLE_I64},    {16, SAMPLEFORMAT_IEEEFP, SAMPLE_F16},
+    {32, SAMPLEFORMAT_IEEEFP, SAMPLE_F32}, {64, SAMPLEFORMAT_IEEEFP, SAMPLE_F64},
 };
 enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
 
@@ -367,24 +401,71 @@ static bool read_type(struct tiff_reader *reader, const struct shape *shape, enu
                                                        : ", which is not supported");
 }
 
-/* The most bytes that one byte of code stands for; 0: it is not supported. PackBits has two bytes for up to
-   128, deflate two bits for up to 258, and an entry of LZW's table has no more than 4096. */
+/* Codes that are read if libtiff has them, and the most bytes that one byte of code stands for: PackBits has
+   two bytes for up to 128, deflate two bits for up to 258, and an entry of LZW's table has no more than 4096.
+   Of those that are limited by a page alone it says little. Codes of bytes are decoded on trial, for what may
+   follow the samples; others say themselves how many they are. */
 static const struct scheme {
     uint16_t compression;
+    bool of_bytes;
     unsigned most;
 } schemes[] = {
-    {COMPRESSION_NONE, 1},       {COMPRESSION_LZW, 4096},    {COMPRESSION_ADOBE_DEFLATE, 1032},
-    {COMPRESSION_DEFLATE, 1032}, {COMPRESSION_PACKBITS, 64}, {COMPRESSION_ZSTD, 1 << 16},
+    {COMPRESSION_NONE, true, 1},
+    {COMPRESSION_LZW, true, 4096},
+    {COMPRESSION_ADOBE_DEFLATE, true, 1032},
+    {COMPRESSION_DEFLATE, true, 1032},
+    {COMPRESSION_PACKBITS, true, 64},
+    {COMPRESSION_ZSTD, true, 1 << 16},
+    {COMPRESSION_LZMA, true, 1 << 16},
+    {COMPRESSION_JPEG, false, 1 << 16},
+    {COMPRESSION_WEBP, false, 1 << 16},
+    {COMPRESSION_LERC, false, 1 << 26},
+    {COMPRESSION_CCITTRLE, false, 1 << 26},
+    {COMPRESSION_CCITTFAX3, false, 1 << 26},
+    {COMPRESSION_CCITTFAX4, false, 1 << 26},
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
-static unsigned most_of(uint16_t compression)
+/* NULL: it is not supported. */
+static const struct scheme *scheme_of(uint16_t compression)
 {
     for (size_t i = 0; i < SCHEMES; i++) {
-        if (schemes[i].compression == compression)
-            return schemes[i].most;
+        if (schemes[i].compression == compression && libtiff.TIFFIsCODECConfigured(compression))
+            return &schemes[i];
     }
-    return 0;
+    return NULL;
+}
+
+static enum conversion conversion_of(const struct shape *shape)
+{
+    return shape->photometric == PHOTOMETRIC_MINISWHITE ? CONVERT_WHITE
+           : shape->photometric == PHOTOMETRIC_PALETTE  ? CONVERT_PALETTE
+                                                        : CONVERT_NOTHING;
+}
+
+static bool check_colours(struct tiff_reader *reader, const struct shape *shape)
+{
+    static const char field[] = "PhotometricInterpretation";
+    bool is_whole = shape->format == SAMPLEFORMAT_UINT || shape->format == SAMPLEFORMAT_VOID;
+
+    switch (shape->photometric) {
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_RGB:
+        return true;
+    case PHOTOMETRIC_MINISWHITE:
+        return (is_whole && shape->channels == 1) ||
+               refuse(reader, field, "0: white is zero, which only whole numbers without a sign can have");
+    case PHOTOMETRIC_PALETTE:
+        return (is_whole && shape->channels == 1 && shape->bits <= 8) ||
+               refuse(reader, field, "3: a palette that is not of one sample of at most 8 bits");
+    case PHOTOMETRIC_YCBCR:
+        return shape->compression == COMPRESSION_JPEG ||
+               refuse(reader, field, "6: YCbCr, which is supported in JPEG alone");
+    case PHOTOMETRIC_SEPARATED:
+        return refuse(reader, field, "5: CMYK, which is not supported");
+    default:
+        return refuse_number(reader, field, shape->photometric, ": neither gray nor RGB");
+    }
 }
 
 /* Refuse what is not read here; each refusal names the field. */
@@ -396,18 +477,14 @@ static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
         return refuse_number(reader, "ImageDepth", shape->depth, ", which is not supported");
     if (shape->channels == 0)
         return refuse(reader, "SamplesPerPixel", "0");
-    if (shape->planes != PLANARCONFIG_CONTIG && shape->channels > 1)
-        return refuse_number(reader, "PlanarConfiguration", shape->planes,
-                             ": planar channels are not supported, only interleaved ones");
-    if (shape->photometric == PHOTOMETRIC_MINISWHITE)
-        return refuse(reader, "PhotometricInterpretation",
-                      "0: white is zero, which is not supported; invert the file first");
-    if (shape->photometric != PHOTOMETRIC_MINISBLACK && shape->photometric != PHOTOMETRIC_RGB)
-        return refuse_number(reader, "PhotometricInterpretation", shape->photometric,
-                             ": neither gray nor RGB");
-    if (most_of(shape->compression) == 0 || !libtiff.TIFFIsCODECConfigured(shape->compression))
+    if (shape->bits < 8 && shape->channels > 1)
+        return refuse_number(reader, "BitsPerSample", shape->bits,
+                             " in several channels, which is not supported");
+    if (shape->compression == COMPRESSION_OJPEG)
+        return refuse(reader, "Compression", "6: old-style JPEG, which is not supported");
+    if (scheme_of(shape->compression) == NULL)
         return refuse_number(reader, "Compression", shape->compression, ", which is not supported");
-    return true;
+    return check_colours(reader, shape);
 }
 
 static bool check_same(struct tiff_reader *reader, const char *field, uint64_t here, uint64_t first)
@@ -420,6 +497,11 @@ static bool check_same(struct tiff_reader *reader, const char *field, uint64_t h
     return refuse_number(reader, field, here, reason);
 }
 
+static bool is_planar(const struct shape *shape)
+{
+    return shape->planes != PLANARCONFIG_CONTIG && shape->channels > 1;
+}
+
 /* Refuse a page that is unlike the first one. */
 static bool check_like_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
@@ -427,9 +509,14 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
 
     return check_same(reader, "ImageWidth", shape->width, all->width) &&
            check_same(reader, "ImageLength", shape->height, all->height) &&
-           check_same(reader, "SamplesPerPixel", shape->channels, all->channels) &&
+           check_same(reader, "SamplesPerPixel", shape->channels, reader->stored_channels) &&
            check_same(reader, "ExtraSamples", shape->alpha, all->alpha) &&
-           check_same(reader, "BitsPerSample", shape->bits, 8 * sample_size(all->type)) &&
+           check_same(reader, "BitsPerSample", shape->bits, reader->bits) &&
+           (conversion_of(shape) == reader->conversion ||
+            refuse_number(reader, "PhotometricInterpretation", shape->photometric,
+                          ", but not on the first page")) &&
+           (is_planar(shape) == reader->planar ||
+            refuse_number(reader, "PlanarConfiguration", shape->planes, ", but not on the first page")) &&
            (type == all->type ||
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
 }
@@ -546,13 +633,19 @@ static double read_distance(struct tiff_reader *reader, const struct directory *
 
 /* How the samples lie, what they are and how far apart: what any output has, in its own words. */
 static const uint16_t carried[] = {
-    TIFFTAG_SUBFILETYPE,     TIFFTAG_OSUBFILETYPE,   TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,
-    TIFFTAG_IMAGEDEPTH,      TIFFTAG_BITSPERSAMPLE,  TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
-    TIFFTAG_FILLORDER,       TIFFTAG_STRIPOFFSETS,   TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_ROWSPERSTRIP,
-    TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
-    TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
-    TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
-    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_SAMPLEFORMAT,   TIFFTAG_SMINSAMPLEVALUE, TIFFTAG_SMAXSAMPLEVALUE};
+    TIFFTAG_SUBFILETYPE,         TIFFTAG_OSUBFILETYPE,     TIFFTAG_IMAGEWIDTH,
+    TIFFTAG_IMAGELENGTH,         TIFFTAG_IMAGEDEPTH,       TIFFTAG_BITSPERSAMPLE,
+    TIFFTAG_COMPRESSION,         TIFFTAG_PHOTOMETRIC,      TIFFTAG_FILLORDER,
+    TIFFTAG_STRIPOFFSETS,        TIFFTAG_SAMPLESPERPIXEL,  TIFFTAG_ROWSPERSTRIP,
+    TIFFTAG_STRIPBYTECOUNTS,     TIFFTAG_MINSAMPLEVALUE,   TIFFTAG_MAXSAMPLEVALUE,
+    TIFFTAG_XRESOLUTION,         TIFFTAG_YRESOLUTION,      TIFFTAG_PLANARCONFIG,
+    TIFFTAG_RESOLUTIONUNIT,      TIFFTAG_PAGENUMBER,       TIFFTAG_PREDICTOR,
+    TIFFTAG_TILEWIDTH,           TIFFTAG_TILELENGTH,       TIFFTAG_TILEOFFSETS,
+    TIFFTAG_TILEBYTECOUNTS,      TIFFTAG_SAMPLEFORMAT,     TIFFTAG_SMINSAMPLEVALUE,
+    TIFFTAG_SMAXSAMPLEVALUE,     TIFFTAG_COLORMAP,         TIFFTAG_JPEGTABLES,
+    TIFFTAG_YCBCRSUBSAMPLING,    TIFFTAG_YCBCRPOSITIONING, TIFFTAG_YCBCRCOEFFICIENTS,
+    TIFFTAG_REFERENCEBLACKWHITE, TIFFTAG_T4OPTIONS,        TIFFTAG_T6OPTIONS,
+    TIFFTAG_LERC_PARAMETERS};
 
 /* Channels beyond the colours are written as channels of which nothing is known, but for alpha. */
 static bool has_other_extras(struct tiff_reader *reader)
@@ -622,22 +715,37 @@ static bool read_other_tags(struct tiff_reader *reader)
     return !reader->failed;
 }
 
+/* Bytes of some columns of a strip or tile. */
+static size_t stored_row(const struct tiff_reader *reader, uint32_t columns)
+{
+    uint64_t bits = (uint64_t)columns * reader->bits * (reader->planar ? 1 : reader->stored_channels);
+
+    return (size_t)((bits + 7) / 8);
+}
+
 /* The first page says what all pages must be. */
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
     struct tiff_pages *all = &reader->all;
+    unsigned channels = conversion_of(shape) == CONVERT_PALETTE ? 3 : shape->channels;
     size_t samples;
 
-    if (!mem_product(&samples, shape->width, shape->channels) ||
+    if (!mem_product(&samples, shape->width, channels) ||
         !mem_product(&reader->row_bytes, samples, sample_size(type)) ||
         !mem_product(&samples, reader->row_bytes, shape->height))
         return refuse_number(reader, "ImageWidth", shape->width, ": more than can be addressed");
     all->width = shape->width;
     all->height = shape->height;
-    all->channels = shape->channels;
+    all->channels = channels;
     all->alpha = shape->alpha;
     all->type = type;
-    all->plain = true;
+    all->inverted = conversion_of(shape) == CONVERT_WHITE;
+    reader->conversion = conversion_of(shape);
+    reader->planar = is_planar(shape);
+    reader->bits = shape->bits;
+    reader->stored_channels = shape->channels;
+    reader->stored_row = stored_row(reader, shape->width);
+    all->plain = reader->conversion == CONVERT_NOTHING && reader->bits >= 8 && !reader->planar;
     return read_other_tags(reader);
 }
 
@@ -746,12 +854,23 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
     return !reader->failed;
 }
 
+/* Of one channel, if they are planar. */
+static uint32_t pieces_of_plane(struct tiff_reader *reader)
+{
+    return reader->planar ? pieces(reader) / reader->stored_channels : pieces(reader);
+}
+
 static uint64_t rows_per_strip(struct tiff_reader *reader)
 {
     uint32_t rows = 0;
 
     libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows);
     return rows;
+}
+
+static uint64_t across(uint64_t extent, uint32_t tile)
+{
+    return (extent + tile - 1) / tile;
 }
 
 /* Bytes of samples in a strip or tile once it is decoded. The last strip has the rows that are left. */
@@ -762,14 +881,14 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
     if (libtiff.TIFFIsTiled(reader->tiff))
         return (uint64_t)libtiff.TIFFTileSize(reader->tiff);
     each = each == 0 || each > rows ? rows : each;
-    rows -= each * piece;
-    return (rows < each ? rows : each) * reader->row_bytes;
+    rows -= each * (piece % across(rows, (uint32_t)each));
+    return (rows < each ? rows : each) * reader->stored_row;
 }
 
 /* Bytes of a strip with all the rows that it may have: some programs fill up the last one. 0 for tiles. */
 static uint64_t piece_bytes_most(struct tiff_reader *reader)
 {
-    return libtiff.TIFFIsTiled(reader->tiff) ? 0 : rows_per_strip(reader) * reader->row_bytes;
+    return libtiff.TIFFIsTiled(reader->tiff) ? 0 : rows_per_strip(reader) * reader->stored_row;
 }
 
 /* Check that a strip or tile lies within the file, and that its bytes can hold its samples. Pages stay plain
@@ -785,7 +904,8 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
     if ((most == 1 && bytes < needed) || (most > 1 && needed / most > bytes + SHORT_CODE))
         return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
                              ": too few for the samples");
-    if (most == 1 && bytes > needed && (piece + 1 < pieces(reader) || bytes != piece_bytes_most(reader)))
+    if (most == 1 && bytes > needed &&
+        ((piece + 1) % pieces_of_plane(reader) != 0 || bytes != piece_bytes_most(reader)))
         return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
                              ": more than the samples take");
     if (piece == 0)
@@ -795,9 +915,26 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
     return true;
 }
 
-static uint64_t across(uint64_t extent, uint32_t tile)
+/* Parts of a page that hold a channel each, or all of them. */
+static uint64_t channel_planes(const struct tiff_reader *reader)
 {
-    return (extent + tile - 1) / tile;
+    return reader->planar ? reader->stored_channels : 1;
+}
+
+/* Keep in mind the most that decoding takes: a strip or tile, and as many rows of the page. */
+static void keep_room(struct tiff_reader *reader, size_t bytes, uint32_t rows)
+{
+    reader->tile_bytes = size_most(reader->tile_bytes, bytes);
+    reader->band_rows = size_most(reader->band_rows, size_least(rows, (size_t)reader->all.height));
+}
+
+/* Whether rows of the current page are not given as they are decoded, but come from whole tiles or strips:
+   also those of PackBits, whose runs may go on from row to row. */
+static bool is_banded(struct tiff_reader *reader)
+{
+    return reader->planar || reader->bits < 8 || reader->conversion != CONVERT_NOTHING ||
+           libtiff.TIFFIsTiled(reader->tiff) ||
+           short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_PACKBITS;
 }
 
 /* Check the extents of tiles, and that there are as many as the page takes. */
@@ -810,28 +947,27 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
         return refuse(reader, "TileWidth", "missing, or 0");
     if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
         return refuse(reader, "TileLength", "missing, or 0");
-    if (!mem_product(&bytes, width, height) ||
-        !mem_product(&bytes, bytes, reader->row_bytes / reader->all.width) ||
+    if (!mem_product(&bytes, stored_row(reader, width), height) ||
         libtiff.TIFFTileSize64(reader->tiff) != bytes)
         return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
-    if (across(reader->all.width, width) * across(reader->all.height, height) != count)
+    if (across(reader->all.width, width) * across(reader->all.height, height) * channel_planes(reader) !=
+        count)
         return refuse_number(reader, "TileOffsets", count, " tiles, which does not fit the page");
-    if (width > reader->tile_width)
-        reader->tile_width = width;
-    if (height > reader->tile_height)
-        reader->tile_height = height;
+    keep_room(reader, bytes, height);
     reader->all.plain = false;
     return true;
 }
 
 static bool check_strips(struct tiff_reader *reader, uint32_t count)
 {
-    uint64_t first = piece_bytes(reader, 0) / reader->row_bytes;
+    uint64_t first = piece_bytes(reader, 0) / reader->stored_row;
 
-    if (across(reader->all.height, (uint32_t)first) != count)
+    if (across(reader->all.height, (uint32_t)first) * channel_planes(reader) != count)
         return refuse_number(reader, "StripOffsets", count, " strips, which does not fit the page");
-    if (libtiff.TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
+    if (libtiff.TIFFScanlineSize64(reader->tiff) != reader->stored_row)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
+    if (is_banded(reader))
+        keep_room(reader, (size_t)piece_bytes(reader, 0), (uint32_t)first);
     return true;
 }
 
@@ -847,7 +983,7 @@ static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64
         short_field(reader, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) != FILLORDER_MSB2LSB)
         reader->all.plain = false;
     for (uint32_t piece = 0; piece < count; piece++) {
-        if (!check_piece(reader, piece, most_of(shape->compression), samples))
+        if (!check_piece(reader, piece, scheme_of(shape->compression)->most, samples))
             return false;
     }
     return !reader->failed;
@@ -1004,10 +1140,13 @@ static bool is_wanted(const struct tiff_reader *reader)
 /* Check the current page, and add it to those that are planes. */
 static bool take_page(struct tiff_reader *reader)
 {
-    struct shape shape = read_shape(reader);
+    struct shape shape;
     enum sample_type type = SAMPLE_U8;
     uint64_t samples = 0;
     uint32_t kind = 0;
+
+    prepare_code(reader);
+    shape = read_shape(reader);
 
     /* Smaller copies and masks are no planes. */
     libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
@@ -1096,11 +1235,13 @@ static bool check_codes(struct tiff_reader *reader)
 {
     uint64_t directory = reader->pages[reader->page].directory;
     uint16_t predictor = 0;
+    uint16_t compression;
     uint32_t last;
 
     if (!libtiff.TIFFSetSubDirectory(reader->tiff, directory))
         return refuse_damage(reader);
-    if (short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_NONE)
+    compression = short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    if (compression == COMPRESSION_NONE || !scheme_of(compression)->of_bytes)
         return true;
     if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_PREDICTOR, &predictor) == 1)
         libtiff.TIFFSetField(reader->tiff, TIFFTAG_PREDICTOR, PREDICTOR_NONE);
@@ -1220,21 +1361,13 @@ static bool order_pages(struct tiff_reader *reader)
     return done;
 }
 
-static size_t band_rows(const struct tiff_reader *reader)
-{
-    return reader->tile_height < reader->all.height ? reader->tile_height : (size_t)reader->all.height;
-}
-
-/* Memory for decoding tiles: one tile, and the row of tiles that the next rows come from. */
+/* Memory for decoding: a tile, or a strip, and the rows that come from all of them side by side. */
 static bool make_room(struct tiff_reader *reader)
 {
-    size_t sample = reader->row_bytes / reader->all.width;
-
-    if (reader->tile_height == 0)
+    if (reader->band_rows == 0)
         return true;
-    reader->tile =
-        mem_alloc((size_t)reader->tile_width * reader->tile_height, sample, "a tile", reader->fault);
-    reader->band = mem_alloc(band_rows(reader), reader->row_bytes, "a row of tiles", reader->fault);
+    reader->tile = mem_alloc(reader->tile_bytes, 1, "a tile", reader->fault);
+    reader->band = mem_alloc(reader->band_rows, reader->row_bytes, "a row of tiles", reader->fault);
     return reader->tile != NULL && reader->band != NULL;
 }
 
@@ -1264,9 +1397,8 @@ bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t 
     if (start(reader) && read_description(reader, volume) && scan(reader) && check_pages(reader) &&
         expand_stack(reader) && settle_axes(reader) && order_pages(reader) && make_room(reader) &&
         !reader->failed) {
-        reader->all.reading_bytes =
-            reader->page_count * sizeof *reader->pages + band_rows(reader) * reader->row_bytes +
-            (size_t)reader->tile_width * reader->tile_height * (reader->row_bytes / reader->all.width);
+        reader->all.reading_bytes = reader->page_count * sizeof *reader->pages +
+                                    reader->band_rows * reader->row_bytes + reader->tile_bytes;
         *pages = &reader->all;
         return true;
     }
@@ -1309,46 +1441,137 @@ void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane)
 
 /* ---- rows ---- */
 
-/* Decode a tile, and put what the page has of it into the band. */
-static bool place_tile(struct tiff_reader *reader, uint32_t x, uint32_t y, uint32_t width, uint32_t height)
+/* A sample of up to 8 bits, which are packed from the highest one on. */
+static unsigned packed_sample(const struct tiff_reader *reader, const unsigned char *row, size_t i)
 {
-    size_t sample = reader->row_bytes / (size_t)reader->all.width;
-    uint64_t rows = reader->all.height - y, columns = reader->all.width - x;
-    tmsize_t size = (tmsize_t)((size_t)width * height * sample);
+    unsigned place = (unsigned)(i * reader->bits % 8);
 
-    if (libtiff.TIFFReadEncodedTile(reader->tiff, libtiff.TIFFComputeTile(reader->tiff, x, y, 0, 0),
-                                    reader->tile, size) != size)
-        return refuse(reader, "TileOffsets", "a tile is damaged");
+    return row[i * reader->bits / 8] >> (8 - reader->bits - place) & ((1U << reader->bits) - 1);
+}
+
+/* Stored pixels of one channel as they are given: unpacked, with white as the greatest number, or in colour.
+ */
+static void convert(const struct tiff_reader *reader, const unsigned char *from, size_t count,
+                    unsigned char *to)
+{
+    unsigned invert = reader->conversion == CONVERT_WHITE ? (1U << reader->bits % 32) - 1 : 0;
+
+    if (reader->bits > 8) { /* white is zero */
+        for (size_t i = 0; i < count * (reader->bits / 8); i++)
+            to[i] = (unsigned char)~from[i];
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned sample = packed_sample(reader, from, i);
+        if (reader->conversion == CONVERT_PALETTE)
+            memcpy(to + 3 * i, reader->palette[sample], 3);
+        else
+            to[i] = (unsigned char)(sample ^ invert);
+    }
+}
+
+/* One channel of planar ones among the others. */
+static void interleave(const unsigned char *from, size_t count, unsigned channels, size_t size,
+                       unsigned char *to)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * channels * size, from + i * size, size);
+}
+
+/* Columns of a row, as they are stored, to where they are given. `plane` is the channel of planar ones. */
+static void put_columns(const struct tiff_reader *reader, const unsigned char *from, size_t count,
+                        unsigned plane, unsigned char *to)
+{
+    size_t size = sample_size(reader->all.type);
+
+    if (reader->planar)
+        interleave(from, count, reader->all.channels, size, to + plane * size);
+    else if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
+        convert(reader, from, count, to);
+    else
+        memcpy(to, from, count * reader->all.channels * size);
+}
+
+/* Decode a tile, or a strip, and put what the page has of it into the band. */
+static bool place_piece(struct tiff_reader *reader, uint32_t x, uint32_t width, uint32_t height,
+                        unsigned plane)
+{
+    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
+    uint64_t rows = reader->all.height - reader->row, columns = reader->all.width - x;
+    uint32_t y = (uint32_t)reader->row,
+             piece = tiled ? libtiff.TIFFComputeTile(reader->tiff, x, y, 0, (uint16_t)plane)
+                           : y / height + plane * pieces_of_plane(reader);
+    size_t row_bytes = stored_row(reader, width),
+           size = (size_t)(tiled || rows > height ? height : rows) * row_bytes;
+
+    if ((tiled ? libtiff.TIFFReadEncodedTile(reader->tiff, piece, reader->tile, (tmsize_t)size)
+               : libtiff.TIFFReadEncodedStrip(reader->tiff, piece, reader->tile, (tmsize_t)size)) !=
+        (tmsize_t)size)
+        return refuse(reader, tiled ? "TileOffsets" : "StripOffsets",
+                      tiled ? "a tile is damaged" : "a strip is damaged");
     for (uint64_t row = 0; row < height && row < rows; row++)
-        memcpy(reader->band + row * reader->row_bytes + x * sample, reader->tile + row * width * sample,
-               (size_t)(columns < width ? columns : width) * sample);
+        put_columns(
+            reader, reader->tile + row * row_bytes, (size_t)(columns < width ? columns : width), plane,
+            reader->band + row * reader->row_bytes + x * (reader->row_bytes / (size_t)reader->all.width));
     return true;
 }
 
-/* Decode a row of tiles at its first row, and give rows from there. */
-static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
+/* Decode a row of tiles, or strips of all channels, at its first row, and give rows from there. */
+static bool banded_row(struct tiff_reader *reader, unsigned char *samples)
 {
-    uint32_t width = 0, height = 0, row = (uint32_t)reader->row;
+    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
+    uint32_t width = (uint32_t)reader->all.width,
+             height = (uint32_t)size_least(rows_per_strip(reader), reader->all.height),
+             row = (uint32_t)reader->row;
 
-    libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
-    libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
-    for (uint64_t x = 0; row % height == 0 && x < reader->all.width; x += width) {
-        if (!place_tile(reader, (uint32_t)x, row, width, height))
-            return false;
+    if (tiled) {
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
+    }
+    for (unsigned plane = 0; row % height == 0 && plane < channel_planes(reader); plane++) {
+        for (uint64_t x = 0; x < reader->all.width; x += width) {
+            if (!place_piece(reader, (uint32_t)x, width, height, plane))
+                return false;
+        }
     }
     memcpy(samples, reader->band + row % height * reader->row_bytes, reader->row_bytes);
     return true;
 }
 
+/* Colours of 16 bits become those of 8, unless none of them is above 255: then they are such already. */
+static bool read_palette(struct tiff_reader *reader)
+{
+    uint16_t *colours[3];
+    unsigned shift = 0;
+
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]) != 1)
+        return refuse(reader, "ColorMap", "missing");
+    for (unsigned i = 0; i < 3U << reader->bits; i++)
+        shift = colours[i % 3][i / 3] > 255 ? 8 : shift;
+    for (unsigned i = 0; i < 3U << reader->bits; i++)
+        reader->palette[i / 3][i % 3] = (unsigned char)(colours[i % 3][i / 3] >> shift);
+    return true;
+}
+
+/* Go to the directory of the next row's page. */
+static bool begin_page(struct tiff_reader *reader)
+{
+    uint64_t directory = reader->pages[reader->page].directory;
+
+    if (libtiff.TIFFCurrentDirOffset(reader->tiff) != directory &&
+        !libtiff.TIFFSetSubDirectory(reader->tiff, directory))
+        return refuse_damage(reader);
+    prepare_code(reader);
+    return reader->conversion != CONVERT_PALETTE || read_palette(reader);
+}
+
 /* Decode the next row; at the first row of a page libtiff is sent to its directory. */
 static bool next_row(struct tiff_reader *reader, unsigned char *samples)
 {
-    if (reader->row == 0 &&
-        libtiff.TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
-        !libtiff.TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
-        return refuse_damage(reader);
-    if (libtiff.TIFFIsTiled(reader->tiff))
-        return tiled_row(reader, samples) && !reader->failed;
+    if (reader->row == 0 && !begin_page(reader))
+        return false;
+    if (is_banded(reader))
+        return banded_row(reader, samples) && !reader->failed;
     if (libtiff.TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) != 1)
         return refuse(reader, "StripOffsets", "a strip is damaged");
     return !reader->failed;
