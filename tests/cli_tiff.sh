@@ -218,8 +218,13 @@ accepts 'as is a description that is not of a stack' 'voxfilt: changed.tif: left
 ' convert -i changed.tif -o back.tif
 
 sed 's/loop=false/min=12.345/' scan.tif > changed.tif
-accepts "so are ImageJ's other words" 'voxfilt: changed.tif: left out: min
-' convert -i changed.tif -o back.tif
+accepts "ImageJ's min stays where samples do" '' convert -i changed.tif -o back.tif
+grep -aqx 'min=12.345' back.tif
+result $? 'as it was'
+accepts 'and is left out where they change' 'voxfilt: changed.tif: left out: min
+' voxfilt -i changed.tif -f median:1 -o back.tif
+accepts 'or by another format' 'voxfilt: changed.tif: left out: min
+' convert -i changed.tif -o back.nrrd
 sed 's/loop=false/min 12.345/' scan.tif > changed.tif
 accepts 'or all of them, if they are none' 'voxfilt: changed.tif: left out: ImageDescription
 ' convert -i changed.tif -o back.tif

@@ -176,6 +176,90 @@ def stored(trial):
     trial.refused('float.tif', '0: white is zero', 'white of floating point')
 
 
+def notes(trial, *arguments):
+    """What a run says."""
+    return subprocess.run([trial.voxfilt, '-D', 'cpu', '-j', '1', *arguments], capture_output=True, text=True, check=False).stderr
+
+
+def imagej(trial):
+    """Words and metadata of ImageJ stay where they still hold."""
+    samples = some((3, 4, 2, 9, 8), 'u2')
+    luts = [numpy.arange(256, dtype='u1')[None] * numpy.array(colour, 'u1')[:, None] for colour in ((1, 0, 0), (0, 1, 0))]
+    told = {'axes': 'TZCYX', 'unit': 'um', 'spacing': 2.5, 'finterval': 0.5, 'mode': 'composite', 'min': 1.0, 'max': 90.0, 'LUTs': luts,
+            'Ranges': (0.0, 99.0, 5.0, 80.0), 'Labels': ['page %d' % page for page in range(24)], 'mine': 3}
+    for order in '<>':
+        tifffile.imwrite('theirs.tif', samples, imagej=True, metadata=told, resolution=(4, 4), byteorder=order)
+        for options, kept, lost in (
+                (('identity',), {'finterval', 'mode', 'min', 'max', 'LUTs', 'Ranges', 'Labels', 'unit', 'spacing'}, 'mine'),
+                (('gauss:1',), {'finterval', 'mode', 'LUTs', 'Ranges', 'Labels', 'unit', 'spacing'}, 'min, max, mine'),
+                (('gradient',), {'finterval', 'mode', 'unit', 'spacing'}, 'min, max, mine, metadata of ImageJ'),
+                (('identity', '--crop', '1:,:'), {'finterval', 'mode', 'unit', 'spacing'}, 'min, max, mine, metadata of ImageJ'),
+                (('identity', '--volume', '1'), {'mode', 'unit', 'spacing'}, 'min, max, finterval, mine, metadata of ImageJ')):
+            said = notes(trial, '-i', 'theirs.tif', '-o', 'back.tif', '-f', *options)
+            with tifffile.TiffFile('theirs.tif') as theirs, tifffile.TiffFile('back.tif') as ours:
+                before, after = theirs.imagej_metadata, ours.imagej_metadata
+                same = {key for key in before if key in after and numpy.array_equal(before[key], after[key])}
+                trial.result(same >= kept and not set(after) & (set(before) - kept - {
+                    'ImageJ', 'images', 'channels', 'slices', 'frames', 'hyperstack', 'loop'}), 'ImageJ', options, kept - same, set(after))
+                trial.result(after['spacing'] == 2.5 and ours.pages[0].tags[282].value[0] / ours.pages[0].tags[282].value[1] == 4.0,
+                             'ImageJ', options, 'spacing')
+            words = said.split('left out: ')[-1].strip().split(', ')
+            trial.result(sorted(word for word in words if word != 'Software') == sorted(lost.split(', ')), 'ImageJ', options, said)
+
+
+def ome(trial):
+    """OME's description with what has changed."""
+    samples = some((3, 2, 4, 9, 8), 'u2')
+    told = {'axes': 'TCZYX', 'PhysicalSizeX': 0.25, 'PhysicalSizeXUnit': 'µm', 'PhysicalSizeY': 0.25, 'PhysicalSizeYUnit': 'µm',
+            'PhysicalSizeZ': 2, 'PhysicalSizeZUnit': 'µm', 'SignificantBits': 12, 'Channel': {'Name': ['red', 'green'], 'Color': [-16776961, 16711935]},
+            'Plane': {'PositionX': [0.5] * 24, 'PositionXUnit': ['mm'] * 24}}
+    tifffile.imwrite('theirs.ome.tif', samples, photometric='minisblack', metadata=told, ome=True)
+    for options, changes, gone, lost in (
+            (('identity',), {}, (), ''),
+            (('identity', '--out-endian', 'big'), {'BigEndian': 'true'}, (), ''),
+            (('gauss:1', '--out-type', 'f32'), {'Type': 'float'}, ('SignificantBits',), 'SignificantBits'),
+            (('identity', '--crop', '1:5,2:,1:'), {'SizeX': '4', 'SizeY': '7', 'SizeZ': '3'}, ('SignificantBits', 'PositionX'),
+             'SignificantBits, Plane'),
+            (('identity', '--spacing', '1,2,3'), {'PhysicalSizeX': '1', 'PhysicalSizeY': '2', 'PhysicalSizeZ': '3'}, (), ''),
+            (('identity', '--volume', '3'), {'SizeC': '1', 'SizeT': '1'}, ('red', 'PositionX', 'SignificantBits'),
+             'SignificantBits, Channel, Plane')):
+        said = notes(trial, '-i', 'theirs.ome.tif', '-o', 'back.ome.tif', '-f', *options)
+        with tifffile.TiffFile('theirs.ome.tif') as theirs, tifffile.TiffFile('back.ome.tif') as ours:
+            before, after = theirs.pages[0].description, ours.pages[0].description
+            expected = dict(re.findall(r'(\w+)="([^"]*)"', re.search('<Pixels[^>]*>', before)[0]), BigEndian='false')
+            expected.update(changes)
+            expected = {key: value for key, value in expected.items() if key not in gone and key != 'Interleaved'}
+            found = dict(re.findall(r'(\w+)="([^"]*)"', re.search('<Pixels[^>]*>', after)[0]))
+            trial.result(found == expected, 'OME', options, found, expected)
+            trial.result(not any(word in after for word in (*gone, 'UUID')) and 'Name="green"' in after and
+                         after.count('<TiffData') == 1, 'OME', options, after)
+        words = said.split('left out: ')[-1].strip().split(', ') if 'left out' in said else []
+        trial.result(sorted(word for word in words if word != 'Software') == sorted(lost.split(', ') if lost else []), 'OME', options, said)
+
+
+def pyramid(trial):
+    """The full resolution, or a smaller one on demand."""
+    samples = some((2, 3, 32, 48), 'u2')
+    with tifffile.TiffWriter('pyramid.ome.tif', ome=True) as file:
+        options = {'photometric': 'minisblack', 'tile': (16, 16), 'compression': None}
+        file.write(samples, subifds=2, metadata={'axes': 'TZYX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.5}, **options)
+        file.write(samples[..., ::2, ::2], subfiletype=1, **options)
+        file.write(samples[..., ::4, ::4], subfiletype=1, **options)
+    trial.reads('pyramid.ome.tif', samples, 'a pyramid')
+    trial.result('2 smaller resolutions left out (--resolution)' in notes(trial, '-i', 'pyramid.ome.tif', '-f', 'identity', '-o', 'back.raw'),
+                 'a note of a pyramid')
+    for level in (0, 1, 2):
+        done = trial.run('-i', 'pyramid.ome.tif', '-f', 'identity', '--resolution', str(level), '-o', 'back.ome.tif')
+        small = samples[..., ::1 << level, ::1 << level]
+        trial.result(done.returncode == 0 and (tifffile.imread('back.ome.tif') == small).all(), 'resolution', level, done.stderr)
+        with tifffile.TiffFile('back.ome.tif') as file:
+            trial.result('PhysicalSizeX="%g"' % (0.5 * (1 << level)) in file.pages[0].description, 'resolution', level, 'spacing')
+    for path, words in (('pyramid.ome.tif', '--resolution: 3: the last one is 2'), ('back.raw', '--resolution: the format raw has the full one alone')):
+        done = trial.run('-i', path, '-d', '2', '-f', 'identity', '--resolution', '3') if path == 'back.raw' else \
+            trial.run('-i', path, '-f', 'identity', '--resolution', '3', '-o', 'none.raw')
+        trial.result(done.returncode == 2 and words in done.stderr, words, done.stderr)
+
+
 def hyperstacks(trial):
     for number in range(TRIALS):
         path, samples, what = draw_hyperstack(number)
@@ -304,7 +388,7 @@ def damaged(trial):
 
 def main(voxfilt):
     trial = Trial(voxfilt)
-    for part in (orders, placed, images, ours, stored, damaged, hyperstacks):
+    for part in (orders, placed, images, ours, stored, imagej, ome, pyramid, damaged, hyperstacks):
         part(trial)
     print('%d checks of hyperstacks, %d failed' % (trial.tried, trial.failed))
     return 1 if trial.failed else 0

@@ -146,8 +146,8 @@ static bool override_spacing(struct source *source, const struct source_request 
         return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
                              "--spacing: %zu distance%s for %u axes", request->spacing_count,
                              number_plural(request->spacing_count), grid->axes);
-    source->header.respaced = memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0;
-    if (source->header.respaced) {
+    if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0) {
+        source->header.respaced = true;
         begin_note(source);
         diag_append(source->note, sizeof source->note, "--spacing %g,%g,%g instead of %g,%g,%g in the header",
                     request->grid.spacing[0], request->grid.spacing[1], request->grid.spacing[2],
@@ -214,6 +214,9 @@ bool source_open(struct source *source, struct file_in *file, const struct forma
     *source = (struct source){.format = format, .file = file, .awaited = file, .header.volumes = 1};
     if (format->title != NULL && !check_description(source, request, fault))
         return false;
+    if (request->resolution > 0 && !format->holds_resolutions)
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(file),
+                             "--resolution: the format %s has the full one alone", format->name);
     if (!format->open(source, request, fault))
         return false;
     if (settle_header(source, request, fault))

@@ -63,7 +63,7 @@ struct header {
     const char *profile; /* the chunk or field whose profile says what colours mean, where neither sRGB nor
                             gAMA does; else NULL */
     double millimetres;  /* millimetres in one unit of the spacing; 0: the file does not say */
-    bool respaced;       /* the spacing is not that of the file, but that of --spacing */
+    bool respaced;       /* the spacing is not that of the file, but that of --spacing or --resolution */
     bool for_print;      /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3]; /* along x, y and z: the index, in the grid of the input, at which this grid begins */
     struct geometry geometry; /* of the input */
@@ -96,6 +96,7 @@ struct source_request {
     uint64_t skip;
     bool has_volume;
     uint64_t volume;      /* of a series, the one that is read, counted from 0 */
+    uint64_t resolution;  /* of a pyramid, counted from the full one, which is 0 */
     size_t spacing_count; /* distances that --spacing gave; 0: none */
     bool allow_outside;   /* samples may be outside the folder of their header, or in what is no file */
     size_t threads;       /* for the format's own work, at least 1 */
@@ -191,13 +192,14 @@ struct format {
     bool in_turn;                       /* its samples can only be written one plane after the other */
     bool joins; /* parts may be joined by cat: the header comes first, and samples, compressed or not, can
                    follow in pieces */
-    bool compresses;      /* it takes a level of compression (--level) */
-    bool has_quality;     /* samples are stored about as they are, at a quality (--quality) */
-    bool holds_series;    /* a file may have several volumes */
-    bool holds_spacing;   /* its header tells how far apart samples are */
-    bool holds_geometry;  /* the header can say where the grid is in space */
-    bool holds_intensity; /* the header can say what samples stand for: slope and intercept */
-    bool holds_colours;   /* the header can say which channels are red, green and blue */
+    bool compresses;        /* it takes a level of compression (--level) */
+    bool has_quality;       /* samples are stored about as they are, at a quality (--quality) */
+    bool holds_series;      /* a file may have several volumes */
+    bool holds_resolutions; /* a page may have smaller ones of the same picture */
+    bool holds_spacing;     /* its header tells how far apart samples are */
+    bool holds_geometry;    /* the header can say where the grid is in space */
+    bool holds_intensity;   /* the header can say what samples stand for: slope and intercept */
+    bool holds_colours;     /* the header can say which channels are red, green and blue */
     enum format_alpha alpha;
     const char *picture; /* as messages name a file of it that holds a picture: "a PNG picture"; NULL: it is a
                             format of volumes */

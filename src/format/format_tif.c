@@ -103,6 +103,12 @@ static void set_spacing(struct source *source, const struct tiff_pages *pages)
     /* Where nothing tells, pages are as far apart as samples are. */
     spacing[2] = text->kind == TIFF_TEXT_IMAGEJ || source->header.grid.axes < 3 ? 1.0 : spacing[0];
     set_distance(&spacing[2], text->spacing[2]);
+    /* Samples of a smaller resolution are further apart than the file says. */
+    for (int i = 0; i < 2; i++) {
+        uint64_t extent = i == 0 ? pages->width : pages->height;
+        source->header.respaced = source->header.respaced || extent != pages->full[i];
+        spacing[i] *= (double)pages->full[i] / (double)extent;
+    }
 }
 
 static unsigned unit_of(const struct tiff_pages *pages)
@@ -158,13 +164,17 @@ static void describe(struct source *source, const struct tiff_pages *pages)
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    uint64_t volume = request->has_volume ? request->volume : 0;
     struct tiff_pages *pages;
 
-    if (!check_start(source, fault) || !tiff_reader_open(&pages, source->file, volume, fault))
+    if (!check_start(source, fault) || !tiff_reader_open(&pages, source->file, request, fault))
         return false;
     source->state = pages;
     describe(source, pages);
+    if (pages->levels > 0 && request->resolution == 0)
+        diag_append(source->note, sizeof source->note,
+                    "%s%.192s: %zu smaller resolution%s left out (--resolution)",
+                    source->note[0] != '\0' ? "; " : "", file_in_name(source->file), pages->levels,
+                    number_plural(pages->levels));
     source->volumes_before = (size_t)pages->text.before;
     source->random = pages->plain;
     source->beside_bytes = pages->reading_bytes;
@@ -229,6 +239,7 @@ enum {
     DIRECTORY_MOST = 8 + ENTRIES_MOST * 20 + 8,
     CHUNK = 64 << 10,
     /* Types of fields. */
+    BYTE = 1,
     ASCII = 2,
     SHORT = 3,
     LONG = 4,
@@ -256,7 +267,9 @@ enum tag {
     Y_RESOLUTION = 283,
     RESOLUTION_UNIT = 296,
     EXTRA_SAMPLES = 338,
-    SAMPLE_FORMAT = 339
+    SAMPLE_FORMAT = 339,
+    IMAGEJ_COUNTS = TIFF_IMAGEJ_COUNTS,
+    IMAGEJ_BYTES = TIFF_IMAGEJ_BYTES
 };
 
 /* Bytes that are being put together: numbers are added in the byte order of the file. */
@@ -288,6 +301,8 @@ struct writer {
     char *description;        /* of the first page alone */
     size_t description_bytes; /* 0: there is none */
     uint64_t resolutions_at, description_at;
+    struct tiff_bytes metadata_counts, metadata; /* of ImageJ, the input's; else empty */
+    uint64_t metadata_counts_at, metadata_at;
 
     struct tiff_text axes; /* of the pages, in the order of which they stand in the file */
     uint64_t pages, page_bytes;
@@ -322,7 +337,7 @@ static size_t width_of(const struct writer *writer)
 static void add_entry(const struct writer *writer, struct text *text, enum tag tag, unsigned type,
                       uint64_t count, uint64_t value)
 {
-    size_t width = width_of(writer), size = type == ASCII ? 1 : type == SHORT ? 2 : type == LONG ? 4 : 8;
+    size_t width = width_of(writer), size = type <= ASCII ? 1 : type == SHORT ? 2 : type == LONG ? 4 : 8;
     bool inside = count == 1 && size <= width;
 
     add(text, 2, tag);
@@ -392,7 +407,8 @@ static void add_resolution(const struct writer *writer, struct text *text, enum 
 
 static size_t entry_count(const struct writer *writer, bool described)
 {
-    return 13 + (size_t)described + (size_t)(writer->extras.count > 0);
+    return 13 + (size_t)described + (described && writer->metadata.size > 0 ? 2 : 0) +
+           (size_t)(writer->extras.count > 0);
 }
 
 static size_t directory_bytes(const struct writer *writer, bool described)
@@ -426,6 +442,11 @@ static void add_directory(const struct writer *writer, struct text *text, bool d
     if (writer->extras.count > 0)
         add_for_channels(writer, text, EXTRA_SAMPLES, &writer->extras);
     add_for_channels(writer, text, SAMPLE_FORMAT, &writer->formats);
+    if (described && writer->metadata.size > 0) {
+        add_entry(writer, text, IMAGEJ_COUNTS, LONG, writer->metadata_counts.size / 4,
+                  writer->metadata_counts_at);
+        add_entry(writer, text, IMAGEJ_BYTES, BYTE, writer->metadata.size, writer->metadata_at);
+    }
     add(text, width_of(writer), next);
 }
 
@@ -438,6 +459,13 @@ static void add_list(struct text *text, struct channel_list *list)
         add(text, 2, number_of(list, i));
 }
 
+static void add_bytes(struct text *text, const void *bytes, size_t size)
+{
+    if (size > 0)
+        memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
+}
+
 /* Lists and texts that the entries of directories refer to. */
 static void add_shared(struct writer *writer, struct text *text)
 {
@@ -448,8 +476,11 @@ static void add_shared(struct writer *writer, struct text *text)
     add_ratio(text, writer->distance[0]);
     add_ratio(text, writer->distance[1]);
     writer->description_at = text->size;
-    for (size_t i = 0; i < writer->description_bytes; i++)
-        add(text, 1, (unsigned char)writer->description[i]);
+    add_bytes(text, writer->description, writer->description_bytes);
+    writer->metadata_counts_at = text->size += text->size % 2;
+    add_bytes(text, writer->metadata_counts.bytes, writer->metadata_counts.size);
+    writer->metadata_at = text->size;
+    add_bytes(text, writer->metadata.bytes, writer->metadata.size);
 }
 
 static void fill_up(struct text *text, size_t alignment)
@@ -498,8 +529,8 @@ static bool write_start(struct writer *writer, struct fault *fault)
     const struct grid *grid = &writer->header.grid;
     uint64_t page = writer->compressed ? deflate_bound(writer->page_bytes) : writer->page_bytes;
     size_t most = BIG_HEADER_SIZE + 6 * (size_t)grid->channels + writer->description_bytes +
-                  2 * DIRECTORY_MOST + 4 * ALIGNMENT;
-    struct text text = {mem_alloc(most, 1, "the header of a TIFF file", fault), 0, writer->header.endian};
+                  writer->metadata_counts.size + writer->metadata.size + 2 * DIRECTORY_MOST + 4 * ALIGNMENT;
+    struct text text = {mem_zeroed(most, 1, "the header of a TIFF file", fault), 0, writer->header.endian};
     bool done;
 
     if (text.bytes == NULL)
@@ -555,14 +586,16 @@ static void discard_sink(struct sink *sink)
     sink->state = NULL;
 }
 
-/* The axes of an output's pages: those of the input as long as it has all volumes; else volumes are frames.
+/* The axes of an output's pages: those of the input; else volumes are frames. One that was chosen is alone.
  */
 static struct tiff_text axes_of(const struct header *header, const struct tiff_pages *origin)
 {
     struct tiff_text axes = {.channels = 1, .frames = header->volumes, .order = "CZT"};
 
-    if (origin != NULL && header->choice.count == 0)
+    if (origin != NULL)
         axes = origin->text;
+    if (header->choice.count > 0)
+        axes.channels = axes.frames = 1;
     axes.slices = header->grid.axes == 3 ? header->grid.nz : 1;
     return axes;
 }
@@ -612,6 +645,22 @@ static bool is_ome_name(const char *path)
     return false;
 }
 
+/* Whether the output has the grid of the input. */
+static bool is_cut(const struct header *header, const struct tiff_pages *origin)
+{
+    return header->grid.nx != origin->full[0] || header->grid.ny != origin->full[1] ||
+           header->grid.nz != origin->slices;
+}
+
+/* ImageJ's metadata hold lookup tables, ranges to be shown, labels of pages and regions of the grid. They are
+   numbers in the order of bytes of the file. */
+static bool keeps_metadata(const struct header *header, const struct tiff_pages *origin)
+{
+    return origin->text.kind == TIFF_TEXT_IMAGEJ && origin->metadata_counts.size > 4 &&
+           header->endian == origin->endian && header->values <= VALUES_FILTERED &&
+           header->choice.count == 0 && !is_cut(header, origin);
+}
+
 /* The text of OME-XML for an output; that of the input, if it is OME's. */
 static char *describe_ome(const struct header *header, const struct tiff_pages *origin, char *dropped,
                           size_t size, struct fault *fault)
@@ -629,8 +678,7 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
     if (!is_ome(origin))
         return ome_write(NULL, &output, NULL, 0, fault);
     output.image = (size_t)origin->text.number;
-    output.is_cut = header->grid.nx != origin->width || header->grid.ny != origin->height ||
-                    stack.slices != origin->slices;
+    output.is_cut = is_cut(header, origin);
     output.channel = header->choice.volume;
     if (strchr(origin->text.order, 'C') < strchr(origin->text.order, 'T'))
         output.channel %= origin->text.channels;
@@ -645,7 +693,12 @@ static bool describe_stack(struct writer *writer, const struct tiff_pages *origi
     const char *name = file_out_name(writer->file);
     const struct header *header = &writer->header;
     const struct tiff_stack stack = stack_of(header, &writer->axes, origin);
+    bool is_imagej = origin != NULL && origin->text.kind == TIFF_TEXT_IMAGEJ && origin->text.is_stack;
 
+    if (origin != NULL && keeps_metadata(header, origin) && !is_ome_name(name)) {
+        writer->metadata_counts = origin->metadata_counts;
+        writer->metadata = origin->metadata;
+    }
     if (ome_type(header->type) != NULL && (is_ome(origin) || is_ome_name(name)))
         writer->description = describe_ome(header, origin, NULL, 0, fault);
     else if (is_ome_name(name))
@@ -654,8 +707,8 @@ static bool describe_stack(struct writer *writer, const struct tiff_pages *origi
     else if (origin != NULL && origin->text.kind == TIFF_TEXT_TIFFFILE && header->choice.count == 0 &&
              (header->volumes > 1 || origin->text.is_named))
         writer->description = tiff_text_tifffile(origin->description, &stack, fault);
-    else if (header->grid.axes == 3 || header->volumes > 1)
-        writer->description = tiff_text_imagej(&stack, fault);
+    else if (header->grid.axes == 3 || header->volumes > 1 || is_imagej)
+        writer->description = tiff_text_imagej(is_imagej ? origin->description : NULL, &stack, fault);
     else
         return true;
     writer->description_bytes = writer->description == NULL ? 0 : strlen(writer->description) + 1;
@@ -857,6 +910,12 @@ static void list_dropped(const struct source *source, const struct format *sink,
         mem_free(describe_ome(written, pages, dropped, size, &unheard));
     else if (pages->text.kind == TIFF_TEXT_OME)
         format_drop(dropped, size, "ImageDescription");
+    if (pages->text.kind == TIFF_TEXT_IMAGEJ && pages->text.is_stack)
+        tiff_text_drop(pages->description, sink->family == source->format->family ? written : NULL, dropped,
+                       size);
+    if (pages->metadata.size > 0 &&
+        !(sink->family == source->format->family && keeps_metadata(written, pages)))
+        format_drop(dropped, size, "metadata of ImageJ");
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
         format_drop(dropped, size, "ExtraSamples");
     if (sink->family == source->format->family || source->header.millimetres > 0.0)
@@ -868,10 +927,11 @@ static void list_dropped(const struct source *source, const struct format *sink,
 }
 
 #define TIFF_OPERATIONS                                                                                      \
-    .family = FAMILY_TIFF, .title = "a TIFF file", .holds_series = true, .holds_spacing = true,              \
-    .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true, .open = open_source,               \
-    .read = read_samples, .read_at = read_at, .close = close_source, .list_dropped = list_dropped,           \
-    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
+    .family = FAMILY_TIFF, .title = "a TIFF file", .holds_series = true, .holds_resolutions = true,          \
+    .holds_spacing = true, .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true,             \
+    .open = open_source, .read = read_samples, .read_at = read_at, .close = close_source,                    \
+    .list_dropped = list_dropped, .create = create_sink, .write = write_samples, .finish = finish_sink,      \
+    .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

@@ -12,7 +12,6 @@
 #include "model/unit.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,50 +305,9 @@ const char *ome_type(enum sample_type type)
     return (size_t)type < sizeof names / sizeof *names ? names[type] : NULL;
 }
 
-/* A text that grows. */
-struct growing {
-    char *bytes;
-    size_t size, capacity;
-    struct fault *fault;
-    bool failed;
-};
-
-static void put(struct growing *text, const char *bytes, size_t size)
+static void put(FILE *text, const char *bytes, size_t size)
 {
-    size_t capacity = text->capacity;
-    char *grown;
-
-    if (text->failed || size == 0)
-        return;
-    while (capacity < text->size + size + 1)
-        capacity = capacity == 0 ? 4096 : 2 * capacity;
-    grown = text->bytes;
-    if (capacity > text->capacity) {
-        grown = mem_alloc(capacity, 1, "a description", text->fault);
-        text->failed = grown == NULL;
-        if (text->failed)
-            return;
-        if (text->size > 0)
-            memcpy(grown, text->bytes, text->size);
-        mem_free(text->bytes);
-    }
-    text->bytes = grown;
-    text->capacity = capacity;
-    memcpy(text->bytes + text->size, bytes, size);
-    text->size += size;
-    text->bytes[text->size] = '\0';
-}
-
-static void DIAG_PRINTF(2, 3) put_text(struct growing *text, const char *format, ...)
-{
-    char piece[256];
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    put(text, piece, (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1);
+    fwrite(bytes, 1, size, text);
 }
 
 /* OME's symbol of a unit; one that is not known is that of the frame of reference. */
@@ -417,8 +375,8 @@ static bool is_of_input(const struct attribute *attribute, const struct ome_outp
 }
 
 /* Pixels of the input with other attributes, or of an output that has none. */
-static void put_pixels(struct growing *text, const struct ome_tag *tag, const struct ome_output *output,
-                       char *dropped, size_t dropped_size)
+static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_output *output, char *dropped,
+                       size_t dropped_size)
 {
     bool spaced = tag == NULL ? output->unit != NULL || output->written->grid.spacing[0] != 1.0
                               : output->written->respaced;
@@ -439,21 +397,21 @@ static void put_pixels(struct growing *text, const struct ome_tag *tag, const st
         }
     }
     for (size_t i = 0; i < count; i++)
-        put_text(text, " %s=\"%s\"", list[i].name, list[i].value);
-    put_text(text, " BigEndian=\"%s\"", output->written->endian == ENDIAN_BIG ? "true" : "false");
+        fprintf(text, " %s=\"%s\"", list[i].name, list[i].value);
+    fprintf(text, " BigEndian=\"%s\"", output->written->endian == ENDIAN_BIG ? "true" : "false");
 }
 
 /* All pages, in the order of the axes. */
-static void put_run(struct growing *text, const struct ome_tag *like, const struct ome_output *output)
+static void put_run(FILE *text, const struct ome_tag *like, const struct ome_output *output)
 {
     size_t prefix = like == NULL ? 0 : (size_t)(like->name - like->begin) - 1 - like->closes;
 
     put(text, "<", 1);
     if (prefix > 0)
         put(text, like->name - prefix, prefix);
-    put_text(text, "TiffData IFD=\"0\" PlaneCount=\"%llu\"/>",
-             (unsigned long long)(output->channels / output->written->grid.channels * output->slices *
-                                  output->frames));
+    fprintf(text, "TiffData IFD=\"0\" PlaneCount=\"%llu\"/>",
+            (unsigned long long)(output->channels / output->written->grid.channels * output->slices *
+                                 output->frames));
 }
 
 /* Where the walk through an input's text is. */
@@ -496,7 +454,7 @@ static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_lo
 }
 
 /* The document's UUID is that of the input. */
-static void put_root(struct growing *text, const struct ome_tag *tag)
+static void put_root(FILE *text, const struct ome_tag *tag)
 {
     const char *at = tag->name + tag->length;
     struct attribute attribute;
@@ -508,11 +466,11 @@ static void put_root(struct growing *text, const struct ome_tag *tag)
         put(text, " ", 1);
         put(text, attribute.name, (size_t)(attribute.end - attribute.name));
     }
-    put_text(text, "%s", tag->is_empty ? "/>" : ">");
+    fprintf(text, "%s", tag->is_empty ? "/>" : ">");
 }
 
 /* Copy an input's text, with what has to change. */
-static void rewrite(struct walk *walk, const char *from, struct growing *text)
+static void rewrite(struct walk *walk, const char *from, FILE *text)
 {
     const struct ome_output *output = walk->output;
     const char *at = from;
@@ -539,11 +497,11 @@ static void rewrite(struct walk *walk, const char *from, struct growing *text)
         } else if (!tag.closes && is_named(&tag, "Pixels") && walk->images == output->image + 1) {
             put(text, tag.begin, (size_t)(tag.name + tag.length - tag.begin));
             put_pixels(text, &tag, output, walk->dropped, walk->dropped_size);
-            put_text(text, ">");
+            fprintf(text, ">");
             walk->in_image = !tag.is_empty;
             if (tag.is_empty) {
                 put_run(text, &tag, output);
-                put_text(text, "</%.*s>", (int)(tag.name + tag.length - tag.begin - 1), tag.begin + 1);
+                fprintf(text, "</%.*s>", (int)(tag.name + tag.length - tag.begin - 1), tag.begin + 1);
             }
         } else {
             walk->in_image = walk->in_image && !(tag.closes && is_named(&tag, "Pixels"));
@@ -554,38 +512,46 @@ static void rewrite(struct walk *walk, const char *from, struct growing *text)
 }
 
 /* The least that says what each page is. */
-static void put_least(struct growing *text, const struct ome_output *output)
+static void put_least(FILE *text, const struct ome_output *output)
 {
     static const char name_space[] = "http://www.openmicroscopy.org/Schemas/OME/2016-06";
     unsigned samples = output->written->grid.channels;
 
-    put_text(text,
-             "<?xml version=\"1.0\" encoding=\"UTF-8\"?><OME xmlns=\"%s\" "
-             "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" ",
-             name_space);
-    put_text(text, "xsi:schemaLocation=\"%s %s/ome.xsd\">", name_space, name_space);
-    put_text(text, "<Image ID=\"Image:0\"><Pixels ID=\"Pixels:0\"");
+    fprintf(text,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?><OME xmlns=\"%s\" "
+            "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" ",
+            name_space);
+    fprintf(text, "xsi:schemaLocation=\"%s %s/ome.xsd\">", name_space, name_space);
+    fprintf(text, "<Image ID=\"Image:0\"><Pixels ID=\"Pixels:0\"");
     put_pixels(text, NULL, output, NULL, 0);
-    put_text(text, ">");
+    fprintf(text, ">");
     for (uint64_t i = 0; i < output->channels / samples; i++)
-        put_text(text, "<Channel ID=\"Channel:0:%llu\" SamplesPerPixel=\"%u\"/>", (unsigned long long)i,
-                 samples);
+        fprintf(text, "<Channel ID=\"Channel:0:%llu\" SamplesPerPixel=\"%u\"/>", (unsigned long long)i,
+                samples);
     put_run(text, NULL, output);
-    put_text(text, "</Pixels></Image></OME>");
+    fprintf(text, "</Pixels></Image></OME>");
 }
 
 char *ome_write(const char *from, const struct ome_output *output, char *dropped, size_t dropped_size,
                 struct fault *fault)
 {
-    struct growing text = {.fault = fault};
     struct walk walk = {.output = output, .dropped = dropped, .dropped_size = dropped_size};
+    char *bytes = NULL, *copy = NULL;
+    size_t size;
+    FILE *text = open_memstream(&bytes, &size);
+    bool failed = text == NULL;
 
-    if (from == NULL)
-        put_least(&text, output);
+    if (text != NULL) {
+        if (from == NULL)
+            put_least(text, output);
+        else
+            rewrite(&walk, from, text);
+        failed = fclose(text) != 0;
+    }
+    if (failed)
+        fault_raise(fault, STATUS_LIMIT, "no memory for a description");
     else
-        rewrite(&walk, from, &text);
-    if (!text.failed)
-        return text.bytes;
-    mem_free(text.bytes);
-    return NULL;
+        copy = mem_text(bytes, fault);
+    free(bytes);
+    return copy;
 }

@@ -68,6 +68,7 @@ struct tiff_reader {
     bool planar;                    /* the channels of a page have strips or tiles of their own */
     size_t stored_row;              /* bytes of a row, of one channel if they are planar */
     unsigned char palette[256][3];  /* of the page that is read */
+    uint64_t level; /* the resolution that is read, by its place in SubIFDs; 0: the full one */
 
     uint64_t page, row;         /* the next row */
     unsigned char *tile, *band; /* of pages that are decoded so: one, and the rows of those side by side */
@@ -632,20 +633,26 @@ static double read_distance(struct tiff_reader *reader, const struct directory *
 /* ---- what a page tells besides the samples ---- */
 
 /* How the samples lie, what they are and how far apart: what any output has, in its own words. */
-static const uint16_t carried[] = {
-    TIFFTAG_SUBFILETYPE,         TIFFTAG_OSUBFILETYPE,     TIFFTAG_IMAGEWIDTH,
-    TIFFTAG_IMAGELENGTH,         TIFFTAG_IMAGEDEPTH,       TIFFTAG_BITSPERSAMPLE,
-    TIFFTAG_COMPRESSION,         TIFFTAG_PHOTOMETRIC,      TIFFTAG_FILLORDER,
-    TIFFTAG_STRIPOFFSETS,        TIFFTAG_SAMPLESPERPIXEL,  TIFFTAG_ROWSPERSTRIP,
-    TIFFTAG_STRIPBYTECOUNTS,     TIFFTAG_MINSAMPLEVALUE,   TIFFTAG_MAXSAMPLEVALUE,
-    TIFFTAG_XRESOLUTION,         TIFFTAG_YRESOLUTION,      TIFFTAG_PLANARCONFIG,
-    TIFFTAG_RESOLUTIONUNIT,      TIFFTAG_PAGENUMBER,       TIFFTAG_PREDICTOR,
-    TIFFTAG_TILEWIDTH,           TIFFTAG_TILELENGTH,       TIFFTAG_TILEOFFSETS,
-    TIFFTAG_TILEBYTECOUNTS,      TIFFTAG_SAMPLEFORMAT,     TIFFTAG_SMINSAMPLEVALUE,
-    TIFFTAG_SMAXSAMPLEVALUE,     TIFFTAG_COLORMAP,         TIFFTAG_JPEGTABLES,
-    TIFFTAG_YCBCRSUBSAMPLING,    TIFFTAG_YCBCRPOSITIONING, TIFFTAG_YCBCRCOEFFICIENTS,
-    TIFFTAG_REFERENCEBLACKWHITE, TIFFTAG_T4OPTIONS,        TIFFTAG_T6OPTIONS,
-    TIFFTAG_LERC_PARAMETERS};
+static const uint16_t carried[] = {TIFFTAG_SUBFILETYPE,       TIFFTAG_OSUBFILETYPE,
+                                   TIFFTAG_IMAGEWIDTH,        TIFFTAG_IMAGELENGTH,
+                                   TIFFTAG_IMAGEDEPTH,        TIFFTAG_BITSPERSAMPLE,
+                                   TIFFTAG_COMPRESSION,       TIFFTAG_PHOTOMETRIC,
+                                   TIFFTAG_FILLORDER,         TIFFTAG_STRIPOFFSETS,
+                                   TIFFTAG_SAMPLESPERPIXEL,   TIFFTAG_ROWSPERSTRIP,
+                                   TIFFTAG_STRIPBYTECOUNTS,   TIFFTAG_MINSAMPLEVALUE,
+                                   TIFFTAG_MAXSAMPLEVALUE,    TIFFTAG_XRESOLUTION,
+                                   TIFFTAG_YRESOLUTION,       TIFFTAG_PLANARCONFIG,
+                                   TIFFTAG_RESOLUTIONUNIT,    TIFFTAG_PAGENUMBER,
+                                   TIFFTAG_PREDICTOR,         TIFFTAG_TILEWIDTH,
+                                   TIFFTAG_TILELENGTH,        TIFFTAG_TILEOFFSETS,
+                                   TIFFTAG_TILEBYTECOUNTS,    TIFFTAG_SAMPLEFORMAT,
+                                   TIFFTAG_SMINSAMPLEVALUE,   TIFFTAG_SMAXSAMPLEVALUE,
+                                   TIFFTAG_COLORMAP,          TIFFTAG_JPEGTABLES,
+                                   TIFFTAG_YCBCRSUBSAMPLING,  TIFFTAG_YCBCRPOSITIONING,
+                                   TIFFTAG_YCBCRCOEFFICIENTS, TIFFTAG_REFERENCEBLACKWHITE,
+                                   TIFFTAG_T4OPTIONS,         TIFFTAG_T6OPTIONS,
+                                   TIFFTAG_LERC_PARAMETERS,   TIFFTAG_SUBIFD,
+                                   TIFF_IMAGEJ_COUNTS,        TIFF_IMAGEJ_BYTES};
 
 /* Channels beyond the colours are written as channels of which nothing is known, but for alpha. */
 static bool has_other_extras(struct tiff_reader *reader)
@@ -678,6 +685,38 @@ static bool is_carried(struct tiff_reader *reader, unsigned tag)
     return false;
 }
 
+/* Keep the values of an entry as they stand, if they are not too many. */
+static bool keep_bytes(struct tiff_reader *reader, const struct directory *directory,
+                       const struct entry *entry, size_t size, struct tiff_bytes *kept)
+{
+    uint64_t room = directory->big ? 8 : 4, bytes, place = entry->value_at;
+
+    if (kept->bytes != NULL || entry->count > PROBE_MOST / size)
+        return true;
+    bytes = entry->count * size;
+    if (bytes > room)
+        place = number_at(reader, place, (size_t)room);
+    kept->bytes = mem_alloc((size_t)bytes, 1, "metadata of ImageJ", reader->fault);
+    if (kept->bytes == NULL)
+        return false;
+    kept->size = read_at(reader, place, kept->bytes, (size_t)bytes) == bytes ? (size_t)bytes : 0;
+    return !reader->failed;
+}
+
+/* ImageJ has lookup tables, ranges, labels and regions in tags of its own. */
+static bool keep_metadata(struct tiff_reader *reader, const struct directory *directory)
+{
+    for (uint64_t i = 0; i < directory->count; i++) {
+        const struct entry entry = entry_of(reader, directory, i);
+        if ((entry.tag == TIFF_IMAGEJ_COUNTS && entry.type == TIFF_LONG &&
+             !keep_bytes(reader, directory, &entry, 4, &reader->all.metadata_counts)) ||
+            (entry.tag == TIFF_IMAGEJ_BYTES && entry.type == TIFF_BYTE &&
+             !keep_bytes(reader, directory, &entry, 1, &reader->all.metadata)))
+            return false;
+    }
+    return true;
+}
+
 /* The tags of the page that no output has. One that libtiff does not know either has its number for
    a name. */
 static void list_tags(struct tiff_reader *reader, const struct directory *directory)
@@ -697,8 +736,6 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
             snprintf(name, sizeof name, "%s", libtiff.TIFFFieldName(field));
         format_drop(all->dropped, sizeof all->dropped, name);
     }
-    if (all->text.kind == TIFF_TEXT_IMAGEJ && all->text.is_stack && all->text.others[0] != '\0')
-        format_drop(all->dropped, sizeof all->dropped, all->text.others);
 }
 
 /* Read what the first page says besides its samples: distances, and tags that no output has. */
@@ -712,7 +749,7 @@ static bool read_other_tags(struct tiff_reader *reader)
     all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
     all->unit = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
     list_tags(reader, &directory);
-    return !reader->failed;
+    return keep_metadata(reader, &directory) && !reader->failed;
 }
 
 /* Bytes of some columns of a strip or tile. */
@@ -746,7 +783,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     reader->stored_channels = shape->channels;
     reader->stored_row = stored_row(reader, shape->width);
     all->plain = reader->conversion == CONVERT_NOTHING && reader->bits >= 8 && !reader->planar;
-    return read_other_tags(reader);
+    return true;
 }
 
 /* ---- where its samples are ---- */
@@ -1137,17 +1174,47 @@ static bool is_wanted(const struct tiff_reader *reader)
     return text->kind == TIFF_TEXT_IMAGEJ || text->pages == 0 || reader->all.count < text->pages;
 }
 
-/* Check the current page, and add it to those that are planes. */
-static bool take_page(struct tiff_reader *reader)
+/* Go to a smaller resolution of the current page, which SubIFDs lists from the greatest on. */
+static bool go_to_level(struct tiff_reader *reader)
 {
-    struct shape shape;
+    uint16_t levels = 0;
+    uint64_t *places = NULL;
+
+    if (libtiff.TIFFGetField(reader->tiff, TIFFTAG_SUBIFD, &levels, &places) != 1)
+        levels = 0;
+    reader->all.levels = size_most(reader->all.levels, levels);
+    if (reader->level == 0)
+        return true;
+    if (reader->level > levels)
+        return fault_set_for(reader->fault, STATUS_USAGE, file_in_name(reader->file),
+                             "--resolution: %llu: the last one is %u", (unsigned long long)reader->level,
+                             (unsigned)levels);
+    if (!libtiff.TIFFSetSubDirectory(reader->tiff, places[reader->level - 1]))
+        return refuse_damage(reader);
+    prepare_code(reader);
+    return true;
+}
+
+/* Check the current page, at the resolution that is read, and add it to those that are planes. */
+static bool add_plane(struct tiff_reader *reader)
+{
+    struct shape shape = read_shape(reader);
     enum sample_type type = SAMPLE_U8;
     uint64_t samples = 0;
+
+    return check_shape(reader, &shape) && read_type(reader, &shape, &type) &&
+           (reader->all.count == 0 ? read_first(reader, &shape, type)
+                                   : check_like_first(reader, &shape, type)) &&
+           check_directory(reader, &shape) && locate(reader, &shape, &samples) && add_page(reader, samples);
+}
+
+/* Take the current page, if it is a plane of the series. */
+static bool take_page(struct tiff_reader *reader)
+{
+    uint64_t directory = libtiff.TIFFCurrentDirOffset(reader->tiff);
     uint32_t kind = 0;
 
     prepare_code(reader);
-    shape = read_shape(reader);
-
     /* Smaller copies and masks are no planes. */
     libtiff.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
     if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0) {
@@ -1158,10 +1225,17 @@ static bool take_page(struct tiff_reader *reader)
         reader->all.others++;
         return true;
     }
-    return check_shape(reader, &shape) && read_type(reader, &shape, &type) &&
-           (reader->all.count == 0 ? read_first(reader, &shape, type)
-                                   : check_like_first(reader, &shape, type)) &&
-           check_directory(reader, &shape) && locate(reader, &shape, &samples) && add_page(reader, samples);
+    if (reader->all.count == 0) {
+        const struct shape shape = read_shape(reader);
+        reader->all.full[0] = shape.width;
+        reader->all.full[1] = shape.height;
+        reader->all.alpha = shape.alpha;
+        if (!read_other_tags(reader))
+            return false;
+    }
+    return go_to_level(reader) && add_plane(reader) &&
+           (reader->level == 0 || libtiff.TIFFSetSubDirectory(reader->tiff, directory) ||
+            refuse_damage(reader));
 }
 
 /* Walk all directories of the file. */
@@ -1299,66 +1373,38 @@ static bool settle_axes(struct tiff_reader *reader)
     all->volumes = text->channels * text->frames;
     if (all->volumes * all->slices == all->count)
         return true;
+    if (reader->placed != NULL)
+        return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
     snprintf(axes, sizeof axes, "%llu channels, %llu slices, %llu frames, but not as many pages",
              (unsigned long long)text->channels, (unsigned long long)text->slices,
              (unsigned long long)text->frames);
     return refuse(reader, "ImageDescription", axes);
 }
 
-/* The page of a place in the order of axes. */
-static const struct page *page_of_place(const struct tiff_reader *reader, const uint64_t *numbers,
-                                        uint64_t place)
-{
-    size_t low = 0, high = reader->page_count;
-
-    if (numbers == NULL)
-        return &reader->pages[place];
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->pages[middle].number <= numbers[place])
-            low = middle;
-        else
-            high = middle;
-    }
-    return reader->pages[low].number == numbers[place] ? &reader->pages[low] : NULL;
-}
-
-/* Put pages in the order of planes: those of a volume are apart where volumes stand in turn. */
-static bool order_planes(struct tiff_reader *reader, const uint64_t *numbers, struct page *planes)
-{
-    for (uint64_t i = 0; i < reader->all.count; i++) {
-        const struct page *page = page_of_place(reader, numbers, tiff_text_page(&reader->all.text, i));
-        if (page == NULL)
-            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
-        planes[i] = *page;
-    }
-    mem_free(reader->pages);
-    reader->pages = planes;
-    return true;
-}
-
+/* Put pages in the order of planes: those of a volume are apart where volumes stand in turn, and OME may
+   place them anywhere. Pages and their places are in the order of numbers before. */
 static bool order_pages(struct tiff_reader *reader)
 {
     size_t count = (size_t)reader->all.count;
-    uint64_t *numbers = NULL;
-    struct page *planes;
-    bool done;
+    struct page *places, *planes;
 
     if (reader->in_step || (reader->placed == NULL && tiff_text_in_turn(&reader->all.text) == 1))
         return true;
+    places = mem_alloc(count, sizeof *places, "the pages of a TIFF file", reader->fault);
     planes = mem_alloc(count, sizeof *planes, "the pages of a TIFF file", reader->fault);
-    done = planes != NULL;
-    if (done && reader->placed != NULL) {
-        numbers = mem_alloc(count, sizeof *numbers, "the pages of a TIFF file", reader->fault);
-        done = numbers != NULL;
-        for (size_t i = 0; done && i < count; i++)
-            numbers[reader->placed[i].place] = reader->placed[i].number;
-    }
-    done = done && order_planes(reader, numbers, planes);
-    if (!done)
+    if (places != NULL && planes != NULL) {
+        for (size_t i = 0; i < count; i++)
+            places[reader->placed != NULL ? reader->placed[i].place : i] = reader->pages[i];
+        for (size_t i = 0; i < count; i++)
+            planes[i] = places[tiff_text_page(&reader->all.text, i)];
+        mem_free(reader->pages);
+        reader->pages = planes;
+    } else {
         mem_free(planes);
-    mem_free(numbers);
-    return done;
+        reader->failed = true;
+    }
+    mem_free(places);
+    return !reader->failed;
 }
 
 /* Memory for decoding: a tile, or a strip, and the rows that come from all of them side by side. */
@@ -1385,7 +1431,8 @@ static bool start(struct tiff_reader *reader)
     return reader->tiff != NULL || refuse_damage(reader);
 }
 
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const struct source_request *request,
+                      struct fault *fault)
 {
     struct tiff_reader *reader = mem_zeroed(1, sizeof *reader, "a TIFF reader", fault);
 
@@ -1393,10 +1440,11 @@ bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t 
         return false;
     reader->file = file;
     reader->fault = fault;
+    reader->level = request->resolution;
     errno = 0;
-    if (start(reader) && read_description(reader, volume) && scan(reader) && check_pages(reader) &&
-        expand_stack(reader) && settle_axes(reader) && order_pages(reader) && make_room(reader) &&
-        !reader->failed) {
+    if (start(reader) && read_description(reader, request->has_volume ? request->volume : 0) &&
+        scan(reader) && check_pages(reader) && expand_stack(reader) && settle_axes(reader) &&
+        order_pages(reader) && make_room(reader) && !reader->failed) {
         reader->all.reading_bytes = reader->page_count * sizeof *reader->pages +
                                     reader->band_rows * reader->row_bytes + reader->tile_bytes;
         *pages = &reader->all;
@@ -1417,6 +1465,8 @@ void tiff_reader_close(struct tiff_pages *pages)
     mem_free(reader->pages);
     mem_free(reader->placed);
     mem_free(reader->all.description);
+    mem_free(reader->all.metadata_counts.bytes);
+    mem_free(reader->all.metadata.bytes);
     mem_free(reader->tile);
     mem_free(reader->band);
     mem_free(reader);
@@ -1597,9 +1647,10 @@ bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, stru
 
 #else
 
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault)
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const struct source_request *request,
+                      struct fault *fault)
 {
-    (void)pages, (void)volume;
+    (void)pages, (void)request;
     return fault_set_for(fault, STATUS_INPUT, file_in_name(file),
                          "a TIFF file: this program was built without libtiff");
 }

@@ -12,6 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The tags of ImageJ's metadata: sizes of its parts, and all parts one after the other. */
+enum { TIFF_IMAGEJ_COUNTS = 50838, TIFF_IMAGEJ_BYTES = 50839 };
+
+/* Bytes as they stand in a file. */
+struct tiff_bytes {
+    unsigned char *bytes;
+    size_t size;
+};
+
 /* The properties that all pages have in common. */
 struct tiff_pages {
     uint64_t count;           /* pages that are read, */
@@ -19,28 +28,32 @@ struct tiff_pages {
     uint64_t others;          /* and pages of other stacks or Images */
     uint64_t slices, volumes; /* of the series that the pages are */
     uint64_t width, height;
+    uint64_t full[2]; /* these extents at the full resolution */
+    size_t levels;    /* smaller resolutions that a page has */
     unsigned channels;
     unsigned alpha; /* what the last channel is to the others, as ExtraSamples has it; 0: alike */
     enum sample_type type;
     enum endian endian; /* of the file */
     bool inverted;      /* white is zero in the file, and the greatest number here */
     bool has_resolution;
-    double distance[2];    /* between samples, from the resolution */
-    unsigned unit;         /* of that, as ResolutionUnit has it */
-    struct tiff_text text; /* of the first page */
-    char *description;     /* the same as it stands there; NULL: there is none */
-    char dropped[384];     /* its tags that tell more than all this, by their names; else empty */
-    char warning[256];     /* libtiff's first one, but for unknown tags; else empty */
+    double distance[2];                          /* between samples, from the resolution */
+    unsigned unit;                               /* of that, as ResolutionUnit has it */
+    struct tiff_text text;                       /* of the first page */
+    char *description;                           /* the same as it stands there; NULL: there is none */
+    struct tiff_bytes metadata_counts, metadata; /* of ImageJ, on the first page; else empty */
+    char dropped[384]; /* its tags that tell more than all this, by their names; else empty */
+    char warning[256]; /* libtiff's first one, but for unknown tags; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: tiff_reader_place tells
                    where */
     bool begun; /* the caller has gone to its first plane */
     size_t reading_bytes; /* of memory, which reading takes besides the samples */
 };
 
-/* Open a file and look at all pages. Pages that differ, or hold less than they claim, are refused. Of several
-   Images of OME the one is read that has this volume (tiff_text_read). Calls for one file must not overlap.
- */
-bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, uint64_t volume, struct fault *fault);
+/* Open a file and look at all pages, at the resolution of the request. Pages that differ, or hold less than
+   they claim, are refused. Of several Images of OME the one is read that has its volume (tiff_text_read).
+   Calls for one file must not overlap. */
+bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const struct source_request *request,
+                      struct fault *fault);
 void tiff_reader_close(struct tiff_pages *pages);
 
 /* The offset in the file of a plane of the series, if pages are plain. */

@@ -45,33 +45,90 @@ static const char *line_value(const char *text, const char *key)
     return NULL;
 }
 
-/* Whether a key is about the stack itself, or about how it was shown. */
-static bool is_of_stack(const char *key, size_t length)
-{
-    static const char *const keys[] = {"ImageJ",     "images", "channels", "slices", "frames",
-                                       "hyperstack", "mode",   "spacing",  "unit",   "loop"};
+/* ImageJ's words, and in which outputs they still hold. */
+enum role {
+    ROLE_OURS,    /* those of a stack, which are written anew */
+    ROLE_KEPT,    /* any */
+    ROLE_EXTREME, /* of the same samples */
+    ROLE_VALUE,   /* whose samples stand for what they stood for */
+    ROLE_TIME,    /* of all volumes */
+    ROLE_PLACE,   /* of the same grid */
+    ROLE_NONE     /* words that are not known */
+};
+static const struct word {
+    const char *key;
+    enum role role;
+} words[] = {
+    {"ImageJ", ROLE_OURS},    {"images", ROLE_OURS},     {"channels", ROLE_OURS}, {"slices", ROLE_OURS},
+    {"frames", ROLE_OURS},    {"hyperstack", ROLE_OURS}, {"spacing", ROLE_OURS},  {"unit", ROLE_OURS},
+    {"loop", ROLE_OURS},      {"mode", ROLE_KEPT},       {"min", ROLE_EXTREME},   {"max", ROLE_EXTREME},
+    {"vunit", ROLE_VALUE},    {"cf", ROLE_VALUE},        {"c0", ROLE_VALUE},      {"c1", ROLE_VALUE},
+    {"c2", ROLE_VALUE},       {"c3", ROLE_VALUE},        {"c4", ROLE_VALUE},      {"fps", ROLE_TIME},
+    {"finterval", ROLE_TIME}, {"tunit", ROLE_TIME},      {"xorigin", ROLE_PLACE}, {"yorigin", ROLE_PLACE},
+    {"zorigin", ROLE_PLACE},  {"yunit", ROLE_PLACE},     {"zunit", ROLE_PLACE},
+};
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strlen(keys[i]) == length && strncmp(key, keys[i], length) == 0)
-            return true;
+static enum role role_of(const char *key, size_t length)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strlen(words[i].key) == length && strncmp(key, words[i].key, length) == 0)
+            return words[i].role;
     }
-    return false;
+    return ROLE_NONE;
 }
 
-/* A line without a key is not ImageJ's. */
-static void read_others(const char *text, struct tiff_text *told)
+static bool holds(enum role role, const struct header *written)
+{
+    switch (role) {
+    case ROLE_KEPT:
+        return true;
+    case ROLE_EXTREME:
+        return written->values == VALUES_COPIED;
+    case ROLE_VALUE:
+        return written->values <= VALUES_FILTERED;
+    case ROLE_TIME:
+        return written->choice.count == 0;
+    case ROLE_PLACE:
+        return !written->respaced && written->first[0] + written->first[1] + written->first[2] == 0;
+    default:
+        return false;
+    }
+}
+
+/* Go through ImageJ's words: `kept` gets the lines of those that hold for an output, `dropped` the names of
+   others. Where nothing is written, the way of showing is none that was lost. */
+static void sort_words(const char *text, const struct header *written, FILE *kept, char *dropped, size_t size)
 {
     char name[TIFF_TEXT_UNIT_BYTES];
 
     for (const char *line = text; *line != '\0'; line += *line == '\n') {
         size_t length = strcspn(line, "\r\n"), key = strcspn(line, "=\r\n");
-        told->is_stack = told->is_stack && (length == 0 || (key < length && key < sizeof name));
-        if (told->is_stack && length > 0 && !is_of_stack(line, key)) {
-            snprintf(name, sizeof name, "%.*s", (int)key, line);
-            format_drop(told->others, sizeof told->others, name);
-        }
+        enum role role = role_of(line, key);
+        bool is_kept = written != NULL ? holds(role, written) : role == ROLE_KEPT;
+        snprintf(name, sizeof name, "%.*s", (int)key, line);
+        if (is_kept && kept != NULL)
+            fprintf(kept, "%.*s\n", (int)length, line);
+        else if (!is_kept && dropped != NULL && role != ROLE_OURS && length > 0)
+            format_drop(dropped, size, name);
         line += strcspn(line, "\n");
     }
+}
+
+void tiff_text_drop(const char *description, const struct header *written, char *dropped, size_t size)
+{
+    sort_words(description, written, NULL, dropped, size);
+}
+
+/* A line without a key is not ImageJ's. */
+static bool has_keys_alone(const char *text)
+{
+    for (const char *line = text; *line != '\0'; line += *line == '\n') {
+        size_t length = strcspn(line, "\r\n"), key = strcspn(line, "=\r\n");
+        if (length > 0 && (key == length || key >= TIFF_TEXT_UNIT_BYTES))
+            return false;
+        line += strcspn(line, "\n");
+    }
+    return true;
 }
 
 static void read_imagej(const char *text, struct tiff_text *told)
@@ -80,7 +137,8 @@ static void read_imagej(const char *text, struct tiff_text *told)
     size_t length = unit == NULL ? 0 : strcspn(unit, "\r\n");
 
     told->kind = TIFF_TEXT_IMAGEJ;
-    told->is_stack = told->follow = true;
+    told->is_stack = has_keys_alone(text);
+    told->follow = true;
     told->pages = count_at(line_value(text, "images"));
     told->channels = count_at(line_value(text, "channels"));
     told->slices = count_at(line_value(text, "slices"));
@@ -98,7 +156,6 @@ static void read_imagej(const char *text, struct tiff_text *told)
     told->spacing[2] = distance_at(line_value(text, "spacing"));
     if (length < sizeof told->unit)
         memcpy(told->unit, unit == NULL ? "" : unit, length);
-    read_others(text, told);
 }
 
 /* ---- OME: an Image of several ---- */
@@ -333,30 +390,50 @@ uint64_t tiff_text_page(const struct tiff_text *text, uint64_t plane)
 
 /* ---- writing ---- */
 
-char *tiff_text_imagej(const struct tiff_stack *stack, struct fault *fault)
+/* What ImageJ says of pages. Volumes that stand in turn are channels there, whatever they are; the others are
+   frames. */
+static void put_pages(FILE *text, const struct tiff_stack *stack)
 {
-    const struct grid *grid = &stack->header->grid;
-    char text[SHAPE_BYTES] = "", slices[32] = "";
-    /* Volumes that stand in turn are channels, whatever they are; the others are frames. */
     uint64_t volumes = stack->channels * stack->frames, turn = 1;
 
     for (const char *axis = stack->order; *axis != '\0' && *axis != 'Z'; axis++)
         turn *= *axis == 'C' ? stack->channels : stack->frames;
     if (stack->slices == 1)
         turn = strchr(stack->order, 'C') < strchr(stack->order, 'T') ? stack->channels : 1;
-    if (grid->axes == 3)
-        snprintf(slices, sizeof slices, "slices=%llu\n", (unsigned long long)stack->slices);
-    diag_append(text, sizeof text, "ImageJ=1.53t\nimages=%llu\n",
-                (unsigned long long)(volumes * stack->slices));
+    if (volumes > 1 || stack->header->grid.axes == 3)
+        fprintf(text, "images=%llu\n", (unsigned long long)(volumes * stack->slices));
     if (volumes > 1)
-        diag_append(text, sizeof text, "channels=%llu\n%sframes=%llu\nhyperstack=true\n",
-                    (unsigned long long)turn, slices, (unsigned long long)(volumes / turn));
+        fprintf(text, "channels=%llu\n", (unsigned long long)turn);
+    if (stack->header->grid.axes == 3)
+        fprintf(text, "slices=%llu\n", (unsigned long long)stack->slices);
+    if (volumes > 1)
+        fprintf(text, "frames=%llu\nhyperstack=true\n", (unsigned long long)(volumes / turn));
+}
+
+char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, struct fault *fault)
+{
+    const struct grid *grid = &stack->header->grid;
+    char *bytes = NULL, *copy = NULL;
+    size_t size;
+    FILE *text = open_memstream(&bytes, &size);
+
+    if (text != NULL) {
+        fprintf(text, "ImageJ=1.53t\n");
+        put_pages(text, stack);
+        if (stack->unit[0] != '\0')
+            fprintf(text, "unit=%s\n", stack->unit);
+        if (grid->axes == 3)
+            fprintf(text, "spacing=%.17g\n", grid->spacing[2]);
+        fprintf(text, "loop=false\n");
+        if (description != NULL)
+            sort_words(description, stack->header, text, NULL, 0);
+    }
+    if (text == NULL || fclose(text) != 0)
+        fault_raise(fault, STATUS_LIMIT, "no memory for a description");
     else
-        diag_append(text, sizeof text, "%s", slices);
-    if (stack->unit[0] != '\0')
-        diag_append(text, sizeof text, "unit=%s\n", stack->unit);
-    diag_append(text, sizeof text, "spacing=%.17g\nloop=false\n", grid->spacing[2]);
-    return mem_text(text, fault);
+        copy = mem_text(bytes, fault);
+    free(bytes);
+    return copy;
 }
 
 /* Axes of pages stay; within a page samples come last. */

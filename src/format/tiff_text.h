@@ -14,23 +14,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TIFF_TEXT_UNIT_BYTES = OME_UNIT_BYTES, TIFF_TEXT_OTHERS_BYTES = 128 };
+enum { TIFF_TEXT_UNIT_BYTES = OME_UNIT_BYTES };
 
 enum tiff_text_kind { TIFF_TEXT_OTHER, TIFF_TEXT_IMAGEJ, TIFF_TEXT_OME, TIFF_TEXT_TIFFFILE };
 
 struct tiff_text {
     enum tiff_text_kind kind;
-    bool is_stack;                       /* ImageJ's or tifffile's, which tell of the stack and of no more, */
-    char others[TIFF_TEXT_OTHERS_BYTES]; /* but for these words of ImageJ's */
-    char refusal[160];                   /* why the file is refused; else empty */
-    uint64_t pages;                      /* in all; 0: not told */
-    uint64_t channels, slices, frames;   /* pages that stand for each; at least 1 if any is told, else 0 */
-    char order[4];                       /* of these axes, the fastest first */
-    bool is_volume;                      /* it tells of slices, even if there is one alone */
-    bool is_named;                       /* tifffile's has letters of other axes than z */
-    bool follow;                         /* pages without directories may follow the first one */
-    double spacing[3];                   /* 0: not told */
-    char unit[TIFF_TEXT_UNIT_BYTES];     /* of ImageJ and OME; empty: not told */
+    bool is_stack;                     /* ImageJ's or tifffile's, which tell of the stack and of no more */
+    char refusal[160];                 /* why the file is refused; else empty */
+    uint64_t pages;                    /* in all; 0: not told */
+    uint64_t channels, slices, frames; /* pages that stand for each; at least 1 if any is told, else 0 */
+    char order[4];                     /* of these axes, the fastest first */
+    bool is_volume;                    /* it tells of slices, even if there is one alone */
+    bool is_named;                     /* tifffile's has letters of other axes than z */
+    bool follow;                       /* pages without directories may follow the first one */
+    double spacing[3];                 /* 0: not told */
+    char unit[TIFF_TEXT_UNIT_BYTES];   /* of ImageJ and OME; empty: not told */
 
     /* OME's: the Image that is read, of several; and the volumes of those before it. */
     const char *image; /* where it begins in the description */
@@ -56,9 +55,13 @@ struct tiff_stack {
     unsigned page_channels; /* of the input */
 };
 
-/* A description, to be released with mem_free; NULL with a fault: of a stack as ImageJ has it; or that of
-   tifffile with other extents, for a stack that it describes. */
-char *tiff_text_imagej(const struct tiff_stack *stack, struct fault *fault);
+/* A description, to be released with mem_free; NULL with a fault: of a stack as ImageJ has it, with those
+   words of the input's `description`, if that is ImageJ's and not NULL, which hold for the output; */
+char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, struct fault *fault);
+/* or that of tifffile with other extents, for a stack that it describes. */
 char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack, struct fault *fault);
+
+/* Add ImageJ's words that an output does not keep; NULL: one that has no such description. */
+void tiff_text_drop(const char *description, const struct header *written, char *dropped, size_t size);
 
 #endif
