@@ -126,12 +126,12 @@ static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
     return unit_of_resolution(unit_of(pages));
 }
 
-static void note_left_out(struct source *source, uint64_t pages, const char *what)
+static void note_left_out(struct source *source, uint64_t count, const char *things, const char *what)
 {
-    if (pages > 0)
-        diag_append(source->note, sizeof source->note, "%s%.192s: %llu page%s left out: %s",
+    if (count > 0)
+        diag_append(source->note, sizeof source->note, "%s%.192s: %llu %s%s left out%s",
                     source->note[0] != '\0' ? "; " : "", file_in_name(source->file),
-                    (unsigned long long)pages, number_plural(pages), what);
+                    (unsigned long long)count, things, number_plural(count), what);
 }
 
 static void describe(struct source *source, const struct tiff_pages *pages)
@@ -155,8 +155,9 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     if (pages->inverted)
         diag_append(source->note, sizeof source->note, "%.192s: white is zero there: samples are inverted",
                     file_in_name(source->file));
-    note_left_out(source, pages->left_out, "reduced copies or masks");
-    note_left_out(source, pages->others, pages->text.images > 1 ? "other Images (--volume)" : "other stacks");
+    note_left_out(source, pages->left_out, "page", ": reduced copies or masks");
+    note_left_out(source, pages->others, "page",
+                  pages->text.images > 1 ? ": other Images (--volume)" : ": other stacks");
     if (pages->warning[0] != '\0')
         snprintf(source->warning, sizeof source->warning, "%.240s: %s", file_in_name(source->file),
                  pages->warning);
@@ -170,11 +171,8 @@ static bool open_source(struct source *source, const struct source_request *requ
         return false;
     source->state = pages;
     describe(source, pages);
-    if (pages->levels > 0 && request->resolution == 0)
-        diag_append(source->note, sizeof source->note,
-                    "%s%.192s: %zu smaller resolution%s left out (--resolution)",
-                    source->note[0] != '\0' ? "; " : "", file_in_name(source->file), pages->levels,
-                    number_plural(pages->levels));
+    if (request->resolution == 0)
+        note_left_out(source, pages->levels, "smaller resolution", " (--resolution)");
     source->volumes_before = (size_t)pages->text.before;
     source->random = pages->plain;
     source->beside_bytes = pages->reading_bytes;
@@ -635,14 +633,9 @@ static bool is_ome(const struct tiff_pages *pages)
 
 static bool is_ome_name(const char *path)
 {
-    static const char *const endings[] = {".ome.tif", ".ome.tiff"};
+    size_t length = format_stem_length(path);
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t length = strlen(path), own = strlen(endings[i]);
-        if (length > own && strcasecmp(path + length - own, endings[i]) == 0)
-            return true;
-    }
-    return false;
+    return length > 4 && strncasecmp(path + length - 4, ".ome", 4) == 0;
 }
 
 /* Whether the output has the grid of the input. */

@@ -313,92 +313,64 @@ static void put(FILE *text, const char *bytes, size_t size)
 /* OME's symbol of a unit; one that is not known is that of the frame of reference. */
 static const char *symbol_of(const char *unit)
 {
-    const struct length_unit *known = unit == NULL ? NULL : unit_of_name(unit);
+    const struct length_unit *known = unit_of_name(unit);
 
     if (known == NULL)
         return "reference frame";
     return strcmp(known->symbol, "um") == 0 ? "\302\265m" : known->symbol;
 }
 
-/* Attributes of Pixels that an output sets, as text; those that are empty are left out. */
-struct pixels_attribute {
-    const char *name;
-    char value[48];
-};
-enum { PIXELS_ATTRIBUTES = 19 };
-
-static void set_count(struct pixels_attribute *attribute, const char *name, uint64_t count)
+/* Attributes of Pixels that follow from the output, or of which the last ones, which are optional, do:
+   samples of a pixel stand together, and bits that are not used may become so. */
+static bool is_ours(const struct attribute *attribute, const struct header *written)
 {
-    attribute->name = name;
-    snprintf(attribute->value, sizeof attribute->value, "%llu", (unsigned long long)count);
-}
+    static const char *const ours[] = {"DimensionOrder", "Type",           "SizeX", "SizeY",
+                                       "SizeC",          "SizeZ",          "SizeT", "BigEndian",
+                                       "Interleaved",    "SignificantBits"};
+    size_t count = sizeof ours / sizeof *ours - (written->values == VALUES_COPIED);
 
-static void set_word(struct pixels_attribute *attribute, const char *name, const char *word)
-{
-    attribute->name = name;
-    snprintf(attribute->value, sizeof attribute->value, "%s", word);
-}
-
-/* All that follow from the output. Returns how many. */
-static size_t set_pixels(const struct ome_output *output, bool spaced, struct pixels_attribute *list)
-{
-    static const char *const sizes[3][2] = {{"PhysicalSizeX", "PhysicalSizeXUnit"},
-                                            {"PhysicalSizeY", "PhysicalSizeYUnit"},
-                                            {"PhysicalSizeZ", "PhysicalSizeZUnit"}};
-    const struct grid *grid = &output->written->grid;
-    char order[8];
-    size_t count = 0;
-
-    snprintf(order, sizeof order, "XY%s", output->order);
-    set_word(&list[count++], "DimensionOrder", order);
-    set_word(&list[count++], "Type", ome_type(output->written->type));
-    set_count(&list[count++], "SizeX", grid->nx);
-    set_count(&list[count++], "SizeY", grid->ny);
-    set_count(&list[count++], "SizeC", output->channels);
-    set_count(&list[count++], "SizeZ", output->slices);
-    set_count(&list[count++], "SizeT", output->frames);
-    for (unsigned i = 0; spaced && i < grid->axes; i++) {
-        list[count].name = sizes[i][0];
-        snprintf(list[count].value, sizeof list[count].value, "%.17g", grid->spacing[i]);
-        set_word(&list[++count], sizes[i][1], symbol_of(output->unit));
-        count++;
+    for (size_t i = 0; i < count; i++) {
+        if (is_attribute(attribute, ours[i]))
+            return true;
     }
-    return count;
+    return false;
 }
 
-/* An attribute that holds for the input alone: samples are written one after the other, in an order of bytes
-   that may be another one. */
-static bool is_of_input(const struct attribute *attribute, const struct ome_output *output)
+/* The distance along x, y or z, or its unit. */
+static bool is_distance(const struct attribute *attribute, unsigned axes)
 {
-    return is_attribute(attribute, "BigEndian") || is_attribute(attribute, "Interleaved") ||
-           (is_attribute(attribute, "SignificantBits") && output->written->values != VALUES_COPIED);
+    static const char name[] = "PhysicalSize";
+    size_t length = sizeof name - 1;
+
+    return attribute->name_length > length && strncmp(attribute->name, name, length) == 0 &&
+           (unsigned)(attribute->name[length] - 'X') < axes;
 }
 
 /* Pixels of the input with other attributes, or of an output that has none. */
 static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_output *output, char *dropped,
                        size_t dropped_size)
 {
-    bool spaced = tag == NULL ? output->unit != NULL || output->written->grid.spacing[0] != 1.0
-                              : output->written->respaced;
-    struct pixels_attribute list[PIXELS_ATTRIBUTES];
-    size_t count = set_pixels(output, spaced, list);
+    const struct header *written = output->written;
+    const struct grid *grid = &written->grid;
+    bool spaced = tag == NULL ? output->unit[0] != '\0' || grid->spacing[0] != 1.0 : written->respaced;
     const char *at = tag == NULL ? NULL : tag->name + tag->length;
     struct attribute attribute;
 
     while (tag != NULL && next_attribute(&at, tag, &attribute)) {
-        bool replaced = is_of_input(&attribute, output);
-        if (is_attribute(&attribute, "SignificantBits") && replaced && dropped != NULL)
+        bool replaced = is_ours(&attribute, written);
+        if (replaced && is_attribute(&attribute, "SignificantBits") && dropped != NULL)
             format_drop(dropped, dropped_size, "SignificantBits");
-        for (size_t i = 0; i < count; i++)
-            replaced = replaced || is_attribute(&attribute, list[i].name);
-        if (!replaced) {
-            put(text, " ", 1);
-            put(text, attribute.name, (size_t)(attribute.end - attribute.name));
-        }
+        if (!replaced && !(spaced && is_distance(&attribute, grid->axes)))
+            fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
     }
-    for (size_t i = 0; i < count; i++)
-        fprintf(text, " %s=\"%s\"", list[i].name, list[i].value);
-    fprintf(text, " BigEndian=\"%s\"", output->written->endian == ENDIAN_BIG ? "true" : "false");
+    fprintf(text, " DimensionOrder=\"XY%s\" Type=\"%s\" BigEndian=\"%s\" SizeX=\"%zu\" SizeY=\"%zu\"",
+            output->order, ome_type(written->type), written->endian == ENDIAN_BIG ? "true" : "false",
+            grid->nx, grid->ny);
+    fprintf(text, " SizeC=\"%llu\" SizeZ=\"%llu\" SizeT=\"%llu\"", (unsigned long long)output->channels,
+            (unsigned long long)output->slices, (unsigned long long)output->frames);
+    for (unsigned i = 0; spaced && i < grid->axes; i++)
+        fprintf(text, " PhysicalSize%c=\"%.17g\" PhysicalSize%cUnit=\"%s\"", 'X' + (int)i, grid->spacing[i],
+                'X' + (int)i, symbol_of(output->unit));
 }
 
 /* All pages, in the order of the axes. */
@@ -406,10 +378,8 @@ static void put_run(FILE *text, const struct ome_tag *like, const struct ome_out
 {
     size_t prefix = like == NULL ? 0 : (size_t)(like->name - like->begin) - 1 - like->closes;
 
-    put(text, "<", 1);
-    if (prefix > 0)
-        put(text, like->name - prefix, prefix);
-    fprintf(text, "TiffData IFD=\"0\" PlaneCount=\"%llu\"/>",
+    fprintf(text, "<%.*sTiffData IFD=\"0\" PlaneCount=\"%llu\"/>", (int)prefix,
+            like == NULL ? "" : like->name - prefix,
             (unsigned long long)(output->channels / output->written->grid.channels * output->slices *
                                  output->frames));
 }
@@ -463,8 +433,7 @@ static void put_root(FILE *text, const struct ome_tag *tag)
     while (next_attribute(&at, tag, &attribute)) {
         if (is_attribute(&attribute, "UUID"))
             continue;
-        put(text, " ", 1);
-        put(text, attribute.name, (size_t)(attribute.end - attribute.name));
+        fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
     }
     fprintf(text, "%s", tag->is_empty ? "/>" : ">");
 }

@@ -57,7 +57,7 @@ struct ome_output {
     uint64_t channels;       /* samples and pages together */
     uint64_t slices, frames; /* pages */
     const char *order;       /* as of struct ome_image */
-    const char *unit;        /* of the spacing, as a header names it; NULL or empty: it is not known */
+    const char *unit;        /* of the spacing, as a header names it; empty: it is not known */
     bool is_cut;             /* it has not all samples of the Image; or, of its volumes, */
     bool is_chosen;          /* this channel alone */
     uint64_t channel;

@@ -685,36 +685,36 @@ static bool is_carried(struct tiff_reader *reader, unsigned tag)
     return false;
 }
 
-/* Keep the values of an entry as they stand, if they are not too many. */
+/* Keep values as they stand, if they are not too many to stand in the entry. */
 static bool keep_bytes(struct tiff_reader *reader, const struct directory *directory,
                        const struct entry *entry, size_t size, struct tiff_bytes *kept)
 {
-    uint64_t room = directory->big ? 8 : 4, bytes, place = entry->value_at;
+    size_t room = directory->big ? 8 : 4, bytes = (size_t)entry->count * size;
+    uint64_t place = number_at(reader, entry->value_at, room);
 
-    if (kept->bytes != NULL || entry->count > PROBE_MOST / size)
+    if (kept->bytes != NULL || entry->count > PROBE_MOST || bytes <= room)
         return true;
-    bytes = entry->count * size;
-    if (bytes > room)
-        place = number_at(reader, place, (size_t)room);
-    kept->bytes = mem_alloc((size_t)bytes, 1, "metadata of ImageJ", reader->fault);
+    kept->bytes = mem_alloc(bytes, 1, "metadata of ImageJ", reader->fault);
     if (kept->bytes == NULL)
         return false;
-    kept->size = read_at(reader, place, kept->bytes, (size_t)bytes) == bytes ? (size_t)bytes : 0;
+    kept->size = read_at(reader, place, kept->bytes, bytes) == bytes ? bytes : 0;
     return !reader->failed;
 }
 
-/* ImageJ has lookup tables, ranges, labels and regions in tags of its own. */
+/* ImageJ has lookup tables, ranges, labels and regions in tags of its own: sizes in four bytes each, and
+ * bytes. */
 static bool keep_metadata(struct tiff_reader *reader, const struct directory *directory)
 {
-    for (uint64_t i = 0; i < directory->count; i++) {
+    bool done = true;
+
+    for (uint64_t i = 0; done && i < directory->count; i++) {
         const struct entry entry = entry_of(reader, directory, i);
-        if ((entry.tag == TIFF_IMAGEJ_COUNTS && entry.type == TIFF_LONG &&
-             !keep_bytes(reader, directory, &entry, 4, &reader->all.metadata_counts)) ||
-            (entry.tag == TIFF_IMAGEJ_BYTES && entry.type == TIFF_BYTE &&
-             !keep_bytes(reader, directory, &entry, 1, &reader->all.metadata)))
-            return false;
+        if (entry.tag == TIFF_IMAGEJ_COUNTS && entry.type == TIFF_LONG)
+            done = keep_bytes(reader, directory, &entry, 4, &reader->all.metadata_counts);
+        else if (entry.tag == TIFF_IMAGEJ_BYTES && entry.type == TIFF_BYTE)
+            done = keep_bytes(reader, directory, &entry, 1, &reader->all.metadata);
     }
-    return true;
+    return done;
 }
 
 /* The tags of the page that no output has. One that libtiff does not know either has its number for
@@ -1496,7 +1496,7 @@ static unsigned packed_sample(const struct tiff_reader *reader, const unsigned c
 {
     unsigned place = (unsigned)(i * reader->bits % 8);
 
-    return row[i * reader->bits / 8] >> (8 - reader->bits - place) & ((1U << reader->bits) - 1);
+    return (unsigned)row[i * reader->bits / 8] >> (8 - reader->bits - place) & ((1U << reader->bits) - 1);
 }
 
 /* Stored pixels of one channel as they are given: unpacked, with white as the greatest number, or in colour.

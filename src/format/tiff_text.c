@@ -422,7 +422,7 @@ char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, 
         put_pages(text, stack);
         if (stack->unit[0] != '\0')
             fprintf(text, "unit=%s\n", stack->unit);
-        if (grid->axes == 3)
+        if (grid->axes == 3 || grid->spacing[2] != 1.0)
             fprintf(text, "spacing=%.17g\n", grid->spacing[2]);
         fprintf(text, "loop=false\n");
         if (description != NULL)

@@ -117,6 +117,12 @@ done
 for header in *.mhd; do
     sed 's/^ElementDataFile = .*\.raw/ElementDataFile = samples/' "$header" > named && mv named "$header"
 done
+# Hyperstacks: in ImageJ's words and in those of OME, with volumes one after the other and in turn.
+for ending in tif ome.tif; do
+    voxfilt series.nrrd -f identity -o series.$ending
+    sed 's/channels=1/channels=2/; s/frames=2/frames=1/; s/SizeC="1" SizeZ="2" SizeT="2"/SizeC="2" SizeZ="2" SizeT="1"/' \
+        series.$ending > turn.$ending
+done
 cp ./*.nrrd ./*.nhdr "$folder/nrrd"
 cp ./*.mha ./*.mhd "$folder/meta"
 cp ./*.nii ./*.hdr ./*.nii.gz "$folder/nifti"
