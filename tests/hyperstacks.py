@@ -64,8 +64,9 @@ class Trial:
     def keeps_colours(self, path):
         """A palette becomes RGB in the output."""
         self.run('-f', 'identity', '-i', path, '-o', 'back.tif')
-        with tifffile.TiffFile('back.tif') as file:
-            self.result(file.pages[0].photometric == 2 and file.series[0].axes.endswith('YXS'), path, 'as RGB')
+        with tifffile.TiffFile('back.tif') as file, tifffile.TiffFile(path) as theirs:
+            axes = theirs.series[0].axes if theirs.is_shaped or theirs.is_ome else 'ZYX'
+            self.result(file.pages[0].photometric == 2 and file.series[0].axes == axes + 'S', path, 'as RGB')
 
     def refused(self, path, words, *what, status=3):
         done = self.run('-f', 'identity', '-i', path, '-o', 'none.raw')
@@ -170,6 +171,13 @@ def stored(trial):
                 for white in ('minisblack', 'miniswhite'):
                     write('bits.tif', bits, photometric=white, **options)
                     trial.reads('bits.tif', (bits ^ (white == 'miniswhite')).astype('u1'), white, *what)
+    samples = some((2, 3, 8, 9), 'u1')
+    for path, options in (('palette.tif', {}), ('palette.ome.tif', {'ome': True})):
+        tifffile.imwrite(path, samples, photometric='palette', colormap=colours, metadata={'axes': 'TCYX'}, **options)
+        expected = numpy.moveaxis((colours >> 8).astype('u1')[:, samples], 0, -1)
+        trial.reads(path, expected, 'a palette', path)
+        trial.keeps_colours(path)
+        trial.reads('back.tif', expected, 'a palette is written', path)
     tifffile.imwrite('cmyk.tif', some((8, 9, 4), 'u1'), photometric='separated', metadata=None)
     trial.refused('cmyk.tif', 'CMYK, which is not supported', 'CMYK')
     tifffile.imwrite('float.tif', some((8, 9), 'f4'), photometric='miniswhite', metadata=None)

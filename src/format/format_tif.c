@@ -606,7 +606,9 @@ static struct tiff_stack stack_of(const struct header *header, const struct tiff
                                .slices = axes->slices,
                                .frames = axes->frames,
                                .order = axes->order,
-                               .page_channels = origin != NULL ? origin->channels : header->grid.channels,
+                               .page_channels = origin == NULL     ? header->grid.channels
+                                                : origin->coloured ? 1
+                                                                   : origin->channels,
                                .unit = origin != NULL              ? origin->text.unit
                                        : header->millimetres > 0.0 ? unit_millimetre()->names[0]
                                                                    : ""};
@@ -671,6 +673,7 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
     if (!is_ome(origin))
         return ome_write(NULL, &output, NULL, 0, fault);
     output.image = (size_t)origin->text.number;
+    output.is_coloured = origin->coloured;
     output.is_cut = is_cut(header, origin);
     output.channel = header->choice.volume;
     if (strchr(origin->text.order, 'C') < strchr(origin->text.order, 'T'))

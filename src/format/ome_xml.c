@@ -423,19 +423,18 @@ static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_lo
     return ((output->is_cut || output->is_chosen) && is_any(tag, at_planes)) || is_any(tag, of_images);
 }
 
-/* The document's UUID is that of the input. */
-static void put_root(FILE *text, const struct ome_tag *tag)
+/* A tag without one of its attributes, and with another text in its place. */
+static void put_tag(FILE *text, const struct ome_tag *tag, const char *without, const char *with)
 {
     const char *at = tag->name + tag->length;
     struct attribute attribute;
 
     put(text, tag->begin, (size_t)(at - tag->begin));
     while (next_attribute(&at, tag, &attribute)) {
-        if (is_attribute(&attribute, "UUID"))
-            continue;
-        fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
+        if (!is_attribute(&attribute, without))
+            fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
     }
-    fprintf(text, "%s", tag->is_empty ? "/>" : ">");
+    fprintf(text, "%s%s", with, tag->is_empty ? "/>" : ">");
 }
 
 /* Copy an input's text, with what has to change. */
@@ -462,7 +461,10 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
                 format_drop(walk->dropped, walk->dropped_size, name);
             from = at = behind_element(&tag);
         } else if (!tag.closes && is_named(&tag, "OME")) {
-            put_root(text, &tag);
+            /* The document's UUID is that of the input. */
+            put_tag(text, &tag, "UUID", "");
+        } else if (!tag.closes && walk->in_image && output->is_coloured && is_named(&tag, "Channel")) {
+            put_tag(text, &tag, "SamplesPerPixel", " SamplesPerPixel=\"3\"");
         } else if (!tag.closes && is_named(&tag, "Pixels") && walk->images == output->image + 1) {
             put(text, tag.begin, (size_t)(tag.name + tag.length - tag.begin));
             put_pixels(text, &tag, output, walk->dropped, walk->dropped_size);

@@ -58,6 +58,7 @@ struct ome_output {
     uint64_t slices, frames; /* pages */
     const char *order;       /* as of struct ome_image */
     const char *unit;        /* of the spacing, as a header names it; empty: it is not known */
+    bool is_coloured;        /* by the palette of the input */
     bool is_cut;             /* it has not all samples of the Image; or, of its volumes, */
     bool is_chosen;          /* this channel alone */
     uint64_t channel;

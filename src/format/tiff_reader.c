@@ -776,6 +776,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->channels = channels;
     all->alpha = shape->alpha;
     all->type = type;
+    all->coloured = conversion_of(shape) == CONVERT_PALETTE;
     all->inverted = conversion_of(shape) == CONVERT_WHITE;
     reader->conversion = conversion_of(shape);
     reader->planar = is_planar(shape);
@@ -1399,6 +1400,8 @@ static bool order_pages(struct tiff_reader *reader)
             planes[i] = places[tiff_text_page(&reader->all.text, i)];
         mem_free(reader->pages);
         reader->pages = planes;
+        mem_free(reader->placed);
+        reader->placed = NULL;
     } else {
         mem_free(planes);
         reader->failed = true;

@@ -34,6 +34,7 @@ struct tiff_pages {
     unsigned alpha; /* what the last channel is to the others, as ExtraSamples has it; 0: alike */
     enum sample_type type;
     enum endian endian; /* of the file */
+    bool coloured;      /* a palette makes RGB of one sample */
     bool inverted;      /* white is zero in the file, and the greatest number here */
     bool has_resolution;
     double distance[2];                          /* between samples, from the resolution */
