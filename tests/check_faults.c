@@ -166,11 +166,16 @@ static const char *const jobs[] = {
     "-i in -o out -d 12,18 -q -D cuda:0,1,2 -t u8 -f sobel:y --tee 0:/dev/null --stats",
 };
 
+/* The kinds of errors: those that pass with the call, one of which has a status of its own, and those that
+   stay for all calls to come. */
+static const int errors[][2] = {{UNKNOWN, OUT_OF_MEMORY}, {ILLEGAL_ADDRESS, LAUNCH_FAILURE}};
+
+/* Each call fails by each kind, so twice and not four times: the two of a kind take turns. Turns are of four
+   calls, which have eager and lazy streams, and GPUs that reach each other and that do not. */
 START_TEST(every_call_can_fail)
 {
-    static const int errors[] = {UNKNOWN, OUT_OF_MEMORY, ILLEGAL_ADDRESS, LAUNCH_FAILURE};
     const char *words = jobs[_i / (int)LENGTH(errors)];
-    int error = errors[_i % (int)LENGTH(errors)];
+    const int *kind = errors[_i % (int)LENGTH(errors)];
     const unsigned thinning = harness_thinning(); /* each call fails in a process of its own */
     size_t size, files, failures = 0;
     unsigned char *wanted = good_output(words, SAMPLE_U8, _i / (int)LENGTH(errors) == 0 ? 864 : 216, &size);
@@ -179,6 +184,7 @@ START_TEST(every_call_can_fail)
     files = folder_count();
     for (unsigned long long call = 1 + (unsigned)_i % thinning; fate.status != EXIT_NO_FAULT;
          call += thinning) {
+        int error = kind[call / 4 % 2];
         fate = run_failing(words, call, error);
         failures += ck_fate(&fate, error, words, call, wanted, size);
         ck_assert_uint_eq(folder_count(), files - !file_exists("out"));
@@ -268,7 +274,7 @@ int main(void)
 {
     TCase *tests = tcase_create("faults");
 
-    tcase_add_loop_test(tests, every_call_can_fail, 0, 4 * (int)LENGTH(jobs));
+    tcase_add_loop_test(tests, every_call_can_fail, 0, (int)(LENGTH(errors) * LENGTH(jobs)));
     tcase_add_test(tests, automatic_devices_are_replaced);
     tcase_add_test(tests, forms_cost_nothing);
     return running_suite("faults", tests);
