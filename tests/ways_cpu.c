@@ -10,6 +10,9 @@
 /* Starting threads takes longer than a small grid does, so a threaded way has fewer turns. */
 #define THREADED_TURNS 16
 
+/* Without FMA, each multiply-add is a call: the three rungs share the trials, and one of them takes each. */
+#define BASELINE_TURNS 3
+
 /* Its tiles are smaller than those of a GPU; a thinned run, as sanitizers make them, takes still fewer. */
 #define LARGE_TURNS         8
 #define LARGE_TURNS_THINNED 32
@@ -45,7 +48,7 @@ static void open_team(const struct team *team)
              team->rung != NULL ? team->rung : "its own choice", team->isa, team->threads);
     way->backend = &backend_cpu;
     way->rung = team->rung;
-    way->turns = team->threads > 1 ? THREADED_TURNS : 1;
+    way->turns = team->threads > 1 ? THREADED_TURNS : strcmp(team->isa, "baseline") == 0 ? BASELINE_TURNS : 1;
     way->of_large = harness_thinning() > 1 ? LARGE_TURNS_THINNED : LARGE_TURNS;
     count++;
 }
