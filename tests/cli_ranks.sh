@@ -1,29 +1,14 @@
 #!/bin/sh
-# Ranks that MPI brings together: the bytes and figures of one process, and one line by rank 0 where one of them fails.
-# Prints a line a case and fails if one does.
+# Ranks that MPI brings together: the bytes and figures of one process, what is said, and one line by rank 0 where one of
+# them fails. What depends on which MPI it is, tests/cli_ranks_mpi.sh tries. Prints a line a case and fails if one does.
 set -u
 
 model=$(cd "$(dirname "$0")/../bench" && pwd -P)/ranks_model.sh
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
-# The same file as that of one process, and the same text. One thread each: otherwise, the number of processors of the
-# machine would decide whether several ranks are faster.
-as_one() # COUNT NAME OPTION...
-{
-    count=$1 name=$2
-    shift 2
-    voxfilt "$@" -j 1 -o "made$name" 2> ../one
-    mv "made$name" one
-    ranks "$count" voxfilt-mpi "$@" -j 1 -o "made$name" > ../stdout 2> ../stderr < /dev/null
-    result $? "$count ranks: $*"
-    same "$count ranks: the same bytes" "made$name" one
-    sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | diff ../one -
-    result $? "$count ranks: the same text"
-}
-
 # The same by rank 0 alone, which says why.
-as_one_alone() # WHY COUNT NAME OPTION...
+volume_as_one_alone() # WHY COUNT NAME OPTION...
 {
     why=$1 count=$2 name=$3
     shift 3
@@ -38,12 +23,8 @@ as_one_alone() # WHY COUNT NAME OPTION...
 }
 
 here=$(pwd -P)
-make_volume -d 21,15,30 -t u16 -o scan.raw
-make_volume -d 300,200,45 -t u8 -o large.raw
-make_volume -d 100,90,300 -t u8 -o tall.raw
-scan='-i scan.raw -d 21,15,30 -t u16'
-large='-i large.raw -d 300,200,45 -t u8'
-tall='-i tall.raw -d 100,90,300 -t u8' # for ranks that exchange planes: many planes, and small ones
+make_volumes
+
 
 if has ldd; then
     ldd "$VOXFILT" > ../libraries
@@ -55,37 +36,35 @@ fi
 
 # shellcheck disable=SC2086  # words
 {
-    has_turn && as_one 1 .raw $scan -s 7 --stats
-    has_turn && as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
-    has_turn && as_one 3 .raw $large -s 12 --stats -m 8M
-    has_turn && as_one 3 .raw $tall -s 400 --stats
-    has_turn && as_one 2 .raw $tall -s 300 -e wrap --until 0.5
-    has_turn && as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 30 --out-range auto
-    has_turn && as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
-    has_turn && as_one 8 .raw $scan -f laplace --out-type u8 --stats
-    has_turn && as_one 3 .png $scan --slice y=4
+    has_turn && volume_as_one 1 .raw $scan -s 7 --stats
+    has_turn && volume_as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
+    has_turn && volume_as_one 3 .raw $large -s 12 --stats -m 8M
+    has_turn && volume_as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 30 --out-range auto
+    has_turn && volume_as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
+    has_turn && volume_as_one 8 .raw $scan -f laplace --out-type u8 --stats
+    has_turn && volume_as_one 3 .png $scan --slice y=4
     # What is compressed, each rank reads whole.
     voxfilt $tall -f identity -o packed.nii.gz
-    has_turn && as_one 3 .raw packed.nii.gz -s 400 --stats
-    has_turn && as_one 2 .nii.gz packed.nii.gz -s 300 -e wrap --until 0.5
+    has_turn && volume_as_one 3 .raw packed.nii.gz -s 400 --stats
+    has_turn && volume_as_one 2 .nii.gz packed.nii.gz -s 300 -e wrap --until 0.5
     ranks 3 voxfilt-mpi packed.nii.gz -s 400 -j 1 -o made.raw --explain > ../stdout 2> ../stderr
     grep -q '^ranks     3, of up to 100 planes each; each holds [1-9]' ../stdout
     result $? 'ranks hold the grid of a compressed input together'
     # Memory is too short for all of them together, or edges need the whole grid.
-    has_turn && as_one_alone 'there is too little memory for one pass over a part' 3 .raw $tall -s 60 --stats -m 3M
-    has_turn && as_one_alone 'the grid is too large for the memory of all ranks together' \
+    has_turn && volume_as_one_alone 'there is too little memory for one pass over a part' 3 .raw $tall -s 60 --stats -m 3M
+    has_turn && volume_as_one_alone 'the grid is too large for the memory of all ranks together' \
         5 .nii.gz $large -s 40 --flux pm1 --scale 30 -e wrap --out-range auto -m 6M
-    has_turn && as_one_alone 'the grid is too large for the memory of all ranks together' 2 .raw $large -s 60 --flux pm1 --scale 30 -e hold --until 0.5 -m 5M
-    has_turn && as_one_alone 'some edges wrap along the planes, and others do not' \
+    has_turn && volume_as_one_alone 'the grid is too large for the memory of all ranks together' 2 .raw $large -s 60 --flux pm1 --scale 30 -e hold --until 0.5 -m 5M
+    has_turn && volume_as_one_alone 'some edges wrap along the planes, and others do not' \
         2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
     # With alpha.
     {
         printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 4 100 90 75\nkinds: RGBA-color none none none\nencoding: raw\n\n'
         cat tall.raw
     } > rgba.nrrd
-    has_turn && as_one 3 .nrrd -i rgba.nrrd -s 300 --flux pm1 --scale 30 --stats
-    has_turn && as_one 2 .nrrd -i rgba.nrrd -f gauss:1 -f gradient -f box:1 --out-type f32 --stats
-    as_one 3 .nhdr $large -f identity
+    has_turn && volume_as_one 3 .nrrd -i rgba.nrrd -s 100 --flux pm1 --scale 30 --stats
+    has_turn && volume_as_one 2 .nrrd -i rgba.nrrd -f gauss:1 -f gradient -f box:1 --out-type f32 --stats
+    volume_as_one 3 .nhdr $large -f identity
 }
 voxfilt made.nhdr -f identity --out-format raw -o one.raw
 same 'samples beside their header' one.raw large.raw
@@ -97,44 +76,6 @@ for k in 1 2; do
 done
 cat piece.1.nii piece.2.nii > made.nii
 same 'pieces by several ranks each' made.nii one.nii
-
-# If a node has too little memory that all of its ranks see, planes go in messages. MPICH does not start with so little.
-if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr; then
-    cat large.raw large.raw > deep.raw
-    export LAUNCHER="$MPIRUN"
-    # shellcheck disable=SC2016  # for the script
-    printf '#!/bin/sh\nexec unshare -m sh -c "%s" sh "$LAUNCHER" "$@"\n' \
-        'mount -t tmpfs -o size=8m tmpfs /dev/shm && exec \"\$@\"' > ../little
-    chmod +x ../little
-    MPIRUN=$work/little
-    has_turn && as_one 2 .raw -i deep.raw -d 300,200,90 -t u8 -s 200 --flux pm1 --scale 30
-    MPIRUN=$LAUNCHER
-else
-    skip 'little memory for all ranks of a node: this needs Open MPI and a mount of its own'
-fi
-
-# Nor does a rank need it that MPI cannot give such memory. It has its types in registers, whatever they are.
-refusing=$here/refusing
-cat > "$refusing.c" <<'END'
-int PMPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window);
-int MPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window);
-
-int MPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window)
-{
-    PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
-    return 16; /* an error */
-}
-END
-if has cc && cc -shared -fPIC -o "$refusing.so" "$refusing.c"; then
-    # shellcheck disable=SC2086
-    voxfilt $tall -s 300 -j 1 -o one.raw
-    # shellcheck disable=SC2086
-    accepts 'a rank to which MPI gives no memory that others see' '' ranks 2 voxfilt-mpi $tall -s 300 -j 1 -o many.raw : -n 1 \
-        env LD_PRELOAD="$refusing.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $tall -s 300 -j 1 -o many.raw
-    same 'gets planes in messages' many.raw one.raw
-else
-    skip 'an MPI that gives no memory that ranks see: there is no compiler'
-fi
 
 # What Slurm would run, by a launcher that is here.
 if has bash; then
@@ -214,7 +155,7 @@ for report in new replaced; do
 done
 # Each rank sees some of the planes, and several planes may share a row of pixels.
 make_volume -d 20,10,900 -t f32 -o high.raw
-for job in '-s 3' '-s 900 --flux tanh --scale 30 --inner 4' '-s 30 -m 540K'; do
+for job in '-s 3' '-s 300 --flux tanh --scale 30 --inner 4' '-s 30 -m 540K'; do
     [ "$job" = '-s 3' ] || has_turn || continue
     # shellcheck disable=SC2086
     voxfilt -i high.raw -d 20,10,900 -t f32 $job --preview one.png -o many.raw
@@ -335,138 +276,16 @@ refuses_slice() # NUMBER COMMAND...
     refuses_all 4 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: No such file or directory" \
         ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
 }
-# Launchers differ in which rank's status they end with.
-every_status() # STATUS COMMAND...
-{
-    wanted=$1
-    shift
-    rm -f ../statuses
-    # shellcheck disable=SC2016  # for the shell of each rank
-    ranks 3 sh -c '"$@"; echo $? >> ../statuses' sh "$@" > ../stdout 2> ../stderr < /dev/null
-    [ "$(sort -u ../statuses)" = "$wanted" ] && [ "$(wc -l < ../statuses)" = 3 ]
-    result $? "every rank ends with status $wanted"
-}
-every_status 2 voxfilt-mpi --bogus
-every_status 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out
-every_status 4 voxfilt-mpi -i none.raw -n 4 -o out
-# shellcheck disable=SC2086
-every_status 7 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw
-ranks 2 sh -c 'exec voxfilt-mpi --help > /dev/full' > ../stdout 2> ../stderr
-[ $? = 4 ] && [ "$(grep -c '^voxfilt-mpi: standard output: it could not be written$' ../stderr)" = 1 ]
-result $? 'help that nobody can read is a failure'
-# The limit is more than MPI itself needs for its files. The wisdom says that the link is fast, whatever else runs here.
-truncate -s 134217728 zeros.raw
-wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
-ranks 2 voxfilt-mpi -i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain > ../stdout 2> ../stderr
-sed '/^link/s/[^	]*$/1e9/' "$wisdom" > fast && mv fast "$wisdom"
+# The limit is more than MPI itself needs for its files.
+make_zeros
 if takes_signal XFSZ; then
     refuses_all 4 'voxfilt-mpi: out: File too large' ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --out-type f64 -f identity -o out
+fi
+if takes_signal XFSZ && is_whole_run; then # it writes half a GiB
     refuses_all 4 'voxfilt-mpi: out: its spool file: File too large' \
         ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
         voxfilt-mpi -q -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
-fi
-
-# ---------------------------------------------------------------- room
-
-# In a file system in memory, four ranks fill files through mappings.
-memory=
-if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
-    trap 'rm -rf "$work" "$memory"' EXIT
-fi
-
-# While the file `held` exists, whoever takes room waits. With LACKS_AFTER=SECONDS, there is no room, and it takes that long
-# to find out.
-taking=$here/taking
-cat > "$taking.c" <<'END'
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-static int take(void)
-{
-    const char *seconds = getenv("LACKS_AFTER");
-
-    while (access("held", F_OK) == 0)
-        usleep(10000);
-    if (seconds != NULL)
-        sleep((unsigned)atoi(seconds));
-    errno = seconds != NULL ? ENOSPC : EOPNOTSUPP;
-    return -1;
-}
-
-int fallocate(int file, int mode, off_t offset, off_t length)
-{
-    (void)file, (void)mode, (void)offset, (void)length;
-    return take();
-}
-
-int fallocate64(int file, int mode, long long offset, long long length)
-{
-    (void)file, (void)mode, (void)offset, (void)length;
-    return take();
-}
-END
-
-# The temporary file holds something other than zeros.
-has_samples() # FOLDER
-{
-    [ "$(cat "$1"/*.part 2> ../missing | tr -d '\0' | head -c 1 | wc -c)" = 1 ]
-}
-
-lacks_room() # FILE OPTION...
-{
-    file=$1
-    shift
-    refuses_all 4 "voxfilt-mpi: $file: No space left on device" ranks 2 env LACKS_AFTER=1 "$taking" \
-        voxfilt-mpi -D cpu -j 1 -i zeros.raw -n 512 -t u8 "$@"
-}
-
-# shellcheck disable=SC2016  # for the shell of each rank
-printf '#!/bin/sh\nLD_PRELOAD=$0.so ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 exec "$@"\n' > "$taking"
-chmod +x "$taking"
-if has cc && cc -shared -fPIC -o "$taking.so" "$taking.c"; then
-    # shellcheck disable=SC2086
-    {
-        voxfilt $large -j 1 -s 12 -o one.raw
-        touch held
-        "$MPIRUN" -n 2 "$taking" voxfilt-mpi $large -j 1 -s 12 -o made.raw > ../stdout 2> ../stderr &
-        await 200 has_samples .
-        result $? 'ranks write while room is taken'
-        rm held
-        wait $!
-        same 'and wait for it only in the end' one.raw made.raw
-    }
-    if [ -n "$memory" ]; then
-        touch held
-        # shellcheck disable=SC2086
-        "$MPIRUN" -n 4 "$taking" voxfilt-mpi $large -j 1 -s 12 -o "$memory/made.raw" > ../stdout 2> ../stderr &
-        await 200 has_samples "$memory"
-        : > "$(echo "$memory"/*.part)"
-        rm held
-        wait $!
-        own_lines
-        [ "$(wc -l < ../own)" = 1 ] && [ -z "$(ls -A "$memory")" ] &&
-            grep -qE "^voxfilt-mpi: (rank [0-3] \($host\): )?$memory/made.raw: the temporary file has been truncated\$" ../own
-        result $? 'a temporary file that somebody truncates'
-    fi
-    # These would take far longer than the test waits.
-    lacks_room out -s 40000 -o out
-    lacks_room out.raw.gz -s 40000 -o out.raw.gz
-else
-    skip 'room that is taken slowly: there is no compiler'
-fi
-
-if [ -n "$memory" ]; then
-    # shellcheck disable=SC2086
-    {
-        voxfilt $large -j 1 -s 12 -o one.nrrd
-        ranks 4 voxfilt-mpi $large -j 1 -s 12 --tee 5:"$memory/five.raw" -o "$memory/made.nrrd" > ../stdout 2> ../stderr
-        same 'a file system in memory' one.nrrd "$memory/made.nrrd"
-        voxfilt $large -j 1 -s 5 -o one.raw
-        same 'and a state there' one.raw "$memory/five.raw"
-    }
 fi
 
 # ---------------------------------------------------------------- what ranks know of the link between them
@@ -528,162 +347,5 @@ as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
     grep -q '^          for 954 MiB/s between ranks, and 0.050 ms a message (assumed)$' ../stdout && ! [ -e "$wisdom" ]
     result $? 'is not measured for a job that takes as little'
 }
-
-# ---------------------------------------------------------------- tasks that are no ranks
-
-# shellcheck disable=SC2086
-ranks 3 voxfilt $scan -s 5 -o many.raw > ../stdout 2> ../stderr
-[ "$(grep -c '^voxfilt: 3 tasks were started, and each does all of the work: voxfilt-mpi, or --part, divides it$' ../stderr)" = 1 ]
-result $? 'that each does everything is told once'
-
-# ---------------------------------------------------------------- launchers that MPI does not know
-
-# Those of one vendor start programs of the other as so many that are alone.
-sees_one()
-{
-    # shellcheck disable=SC2086
-    "$@" voxfilt-mpi $scan -o out > ../stdout 2> ../stderr
-    [ $? = 2 ] && [ "$(grep -c '^voxfilt-mpi: 3 tasks were started, but MPI (.*) sees only 1: use its own mpirun, or srun --mpi=pmi[x2]$' ../stderr)" = 1 ] &&
-        ! [ -e out ]
-    result $? "tasks that MPI does not bring together: $*"
-}
-sees_one env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0
-for foreign in mpirun.openmpi mpirun.mpich; do
-    if has "$foreign" && [ "$(readlink -f "$(command -v "$foreign")")" != "$(readlink -f "$(command -v "$MPIRUN")")" ]; then
-        sees_one "$foreign" -n 3
-    fi
-done
-
-# ---------------------------------------------------------------- an MPI that cannot be started
-
-broken=$here/broken
-cat > "$broken.c" <<'END'
-int MPI_Init_thread(int *count, char ***words, int wanted, int *granted);
-
-int MPI_Init_thread(int *count, char ***words, int wanted, int *granted)
-{
-    (void)count, (void)words, (void)wanted, (void)granted;
-    return 15; /* MPI_ERR_OTHER */
-}
-END
-alone() # VARIABLE=VALUE...
-{
-    # shellcheck disable=SC2086
-    env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS LD_PRELOAD="$broken.so" \
-        ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$@" voxfilt-mpi $scan -s 5 -o alone.raw
-}
-if has cc && cc -shared -fPIC -o "$broken.so" "$broken.c"; then
-    # shellcheck disable=SC2086
-    voxfilt $scan -s 5 -o one.raw
-    # shellcheck disable=SC2086
-    accepts 'the only task of a launcher needs no MPI' '' ranks 1 env LD_PRELOAD="$broken.so" \
-        ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -s 5 -o alone.raw
-    same 'and writes the same bytes' alone.raw one.raw
-    # shellcheck disable=SC2086
-    accepts 'a process without a launcher starts MPI' '' voxfilt-mpi $scan -s 5 -o single.raw
-    same 'and writes the same bytes' single.raw one.raw
-    for told in 'SLURM_STEP_NUM_TASKS=1' 'OMPI_COMM_WORLD_SIZE=1 PMI_SIZE=2' 'OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=1' \
-        'PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2' 'PMI_SIZE=one' 'UNKNOWN_LAUNCHER=1'; do
-        rm alone.raw
-        # shellcheck disable=SC2086
-        refuses_all 1 'voxfilt-mpi: MPI cannot be started' alone $told
-    done
-else
-    skip 'an MPI that cannot be started: there is no compiler'
-fi
-
-# ---------------------------------------------------------------- an MPI that lacks something
-
-# If one rank lacks it, all hear of it before they do anything.
-lacking=$here/lacking
-cat > "$lacking.c" <<'END'
-int PMPI_Init_thread(int *count, char ***words, int wanted, int *granted);
-int MPI_Init_thread(int *count, char ***words, int wanted, int *granted);
-
-int MPI_Init_thread(int *count, char ***words, int wanted, int *granted)
-{
-    int code = PMPI_Init_thread(count, words, wanted, granted);
-
-    *granted = 0; /* MPI_THREAD_SINGLE */
-    return code;
-}
-END
-if has cc && cc -shared -fPIC -o "$lacking.so" "$lacking.c"; then
-    # shellcheck disable=SC2086
-    refuses_all 1 "voxfilt-mpi: rank 1 ($host): MPI does not support threads" ranks 1 voxfilt-mpi $scan -o out : -n 1 \
-        env LD_PRELOAD="$lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
-    # shellcheck disable=SC2086
-    refuses_all 1 'voxfilt-mpi: MPI does not support threads' ranks 2 \
-        env LD_PRELOAD="$lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
-else
-    skip 'an MPI that lacks threads: there is no compiler'
-fi
-
-# ---------------------------------------------------------------- signals
-
-has_temporaries() # COUNT
-{
-    [ "$(find . -name '*.part' | wc -l)" -ge "$1" ]
-}
-
-# A run that takes long, until all ranks know all of its temporaries: those that all write, which are the output, the
-# samples of a state, and what the compressed state is made of, unless rank 0 computes alone; and those that rank 0 alone
-# writes.
-begin_long() # RANKS EXTENTS TEMPORARIES
-{
-    echo before > out
-    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n "$1" voxfilt-mpi -D cpu -i zeros.raw -d "$2" -t u16 -s 3000 -q \
-        --tee 9:nine.nhdr --tee 10:ten.raw.gz --preview look.png -o "$here/out" > ../stdout 2> ../stderr &
-    launcher=$!
-    await 100 has_temporaries "$3"
-    sleep 0.5
-}
-
-# The process of a rank, of this test's own.
-process_of() # RANK
-{
-    for process in $(pgrep -f "^[^ ]*voxfilt-mpi .*-o $here/out"); do
-        if tr '\0' '\n' < "/proc/$process/environ" | grep -qxE "(PMI_RANK|OMPI_COMM_WORLD_RANK)=$1"; then
-            echo "$process"
-        fi
-    done
-}
-
-# What was there before is there still, and nothing else. What its end means to a launcher is not always the same.
-ends_clean() # NAME
-{
-    wait "$launcher"
-    status=$?
-    await 50 has_no_temporary
-    [ "$(head -c 7 out)" = before ] && has_no_temporary &&
-        ! [ -e nine.nhdr ] && ! [ -e nine.raw ] && ! [ -e ten.raw.gz ] && ! [ -e look.png ]
-    result $? "$1 (status $status)"
-}
-
-# MPICH's launcher kills all ranks by SIGKILL where one ends by a signal.
-if takes_signal TERM; then
-    begin_long 2 512,512,256 6
-    kill -TERM "$launcher"
-    ends_clean 'the launcher is told to end'
-    begin_long 2 512,512,256 6
-    kill -TERM "$(process_of 1)"
-    ends_clean 'a rank is told to end'
-    [ $status != 0 ]
-    result $? 'and that is a failure'
-    begin_long 3 8192,4096,2 6
-    kill -TERM "$(process_of 2)"
-    ends_clean 'a rank is told to end that has no planes'
-    begin_long 2 8192,8192,1 5
-    kill -TERM "$(process_of 1)"
-    ends_clean 'a rank is told to end while rank 0 computes alone'
-    begin_long 2 512,512,256 6
-    kill -KILL "$(process_of 1)"
-    wait "$launcher"
-    status=$?
-    [ $status != 0 ] && [ "$(head -c 7 out)" = before ]
-    result $? "a rank is killed (status $status)"
-    rm -f -- *.part
-    rm out
-fi
 
 conclude

@@ -32,12 +32,7 @@ as_one() # COUNT REPORT PROGRAM OPTION...
     result $? "$count ranks: the same text"
 }
 
-make_volume -d 21,15,30 -t u16 -o scan.raw
-make_volume -d 300,200,45 -t u8 -o large.raw
-make_volume -d 100,90,300 -t u8 -o tall.raw
-scan='-i scan.raw -d 21,15,30 -t u16'
-large='-i large.raw -d 300,200,45 -t u8'
-tall='-i tall.raw -d 100,90,300 -t u8' # for ranks that exchange planes: many planes, and small ones
+make_volumes
 
 # ---------------------------------------------------------------- the same bytes
 

@@ -63,3 +63,39 @@ refuses_all() # STATUS MESSAGE COMMAND...
 
 # shellcheck disable=SC2034  # whoever sources this uses it
 host=$(hostname | cut -d. -f1)
+
+# Volumes for ranks that read planes beside their own, and for ranks that exchange them: many planes, and small ones.
+# shellcheck disable=SC2034
+make_volumes()
+{
+    make_volume -d 21,15,30 -t u16 -o scan.raw
+    make_volume -d 300,200,45 -t u8 -o large.raw
+    make_volume -d 100,90,300 -t u8 -o tall.raw
+    scan='-i scan.raw -d 21,15,30 -t u16'
+    large='-i large.raw -d 300,200,45 -t u8'
+    tall='-i tall.raw -d 100,90,300 -t u8'
+}
+
+# 128 MiB of zeros, and wisdom that says that the link is fast, whatever else runs here.
+make_zeros()
+{
+    truncate -s 134217728 zeros.raw
+    wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
+    ranks 2 voxfilt-mpi -i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain > ../stdout 2> ../stderr
+    sed '/^link/s/[^	]*$/1e9/' "$wisdom" > fast && mv fast "$wisdom"
+}
+
+# The same file as that of one process, and the same text. One thread each: otherwise, the number of processors of the
+# machine would decide whether several ranks are faster.
+volume_as_one() # COUNT NAME OPTION...
+{
+    count=$1 name=$2
+    shift 2
+    voxfilt "$@" -j 1 -o "made$name" 2> ../one
+    mv "made$name" one
+    ranks "$count" voxfilt-mpi "$@" -j 1 -o "made$name" > ../stdout 2> ../stderr < /dev/null
+    result $? "$count ranks: $*"
+    same "$count ranks: the same bytes" "made$name" one
+    sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | diff ../one -
+    result $? "$count ranks: the same text"
+}
