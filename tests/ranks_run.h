@@ -71,8 +71,8 @@ void ranks_run_compare(const struct ranks_run *run);
 void ranks_run_compare_figures(const struct run_summary *own, const struct run_summary *wanted,
                                size_t channels);
 
-/* By one process, then by different numbers of ranks, divided in all ways: the test fails where anything
-   differs. */
+/* By one process, then by different numbers of ranks, divided in one way or the other: the test fails where
+   anything differs. */
 void ranks_run_check(const char *options, enum sample_type type, size_t samples);
 
 #endif
