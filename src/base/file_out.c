@@ -246,7 +246,8 @@ bool file_out_join(struct file_out **result, const char *path, const char *tempo
     file->synced = synced;
     file->owned = true;
     file->name = mem_text(path, fault);
-    file->naming.temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
+    file->buffer = mem_alloc(WRITE_BUFFER, 1, "the output buffer", fault);
+    file->naming.temporary = file->name == NULL || file->buffer == NULL ? NULL : mem_text(temporary, fault);
     if (file->naming.temporary != NULL && open_joined(file, fault)) {
         *result = file;
         return true;

@@ -92,6 +92,16 @@ size_t thread_share(size_t processors, size_t processes)
     return share > 0 ? share : 1;
 }
 
+#define MOST_CARRIERS 4
+
+/* Two processors are busy with reading, computing and writing as it is. */
+unsigned thread_carriers(size_t threads)
+{
+    size_t half = threads / 2;
+
+    return half < 2 ? 1 : half < MOST_CARRIERS ? (unsigned)half : MOST_CARRIERS;
+}
+
 /* ---- pools ---- */
 
 /* A loop that members of a pool share: `together` turns are taken at a time. */

@@ -10,7 +10,6 @@
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format/foreign_type.h"
-#include "format/png_stack.h"
 #include "model/stage_request.h"
 #include "phrase.h"
 #include "record.h"
@@ -70,7 +69,7 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
-    if (written->is_stack || (written->compressed && is_bare_gzip(output)))
+    if (written->slice != NULL || (written->compressed && is_bare_gzip(output)))
         return;
     if (promised == NULL ? foreign_type_of_name(output) != NULL : promised != written)
         note_promise(output, written);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "format/stack.h"
 
 #include <string.h>
 
@@ -187,13 +188,17 @@ static bool keeps_spacing(const struct options *options)
 static bool check_spacing(const struct options *options, struct fault *fault)
 {
     const struct source_request *source = &options->source;
+    unsigned axes = source->grid.axes;
 
     if (source->spacing_count == 0)
         return true;
-    if (source->has_dims && source->spacing_count != source->grid.axes)
+    /* Files of a stack count along one axis more. */
+    if (options->format == NULL && options->input_count > 0 && stack_of_name(options->inputs[0]) != NULL)
+        axes++;
+    if (source->has_dims && source->spacing_count != axes)
         return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distance%s for %u ax%ss",
-                           source->spacing_count, number_plural(source->spacing_count), source->grid.axes,
-                           source->grid.axes == 1 ? "i" : "e");
+                           source->spacing_count, number_plural(source->spacing_count), axes,
+                           axes == 1 ? "i" : "e");
     return options->preview != NULL || keeps_spacing(options) ||
            stages_use_spacing(options->stages, options->job.stage_count) ||
            fault_raise(fault, STATUS_USAGE,

@@ -12,7 +12,7 @@
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "format/pattern.h"
+#include "format/stack.h"
 #include "format/volume.h"
 
 #include <errno.h>
@@ -164,7 +164,7 @@ static bool add(struct path_set *set, struct entry entry, const char *path, stru
     if (entry.path == NULL)
         return false;
     /* A picture alone has such a name as it is. */
-    entry.stack = set->options->program == PROGRAM_VOXFILT && pattern_is_png(path);
+    entry.stack = set->options->program == PROGRAM_VOXFILT && stack_of_name(path) != NULL;
     locate(&entry, entry.role == OUTPUT || entry.role == TEE ? STDOUT_FILENO : STDIN_FILENO);
     set->entries[set->count++] = entry;
     return true;

@@ -394,12 +394,13 @@ void source_close(struct source *source)
 }
 
 /* Formats of one family pass the unit on with the rest of the header; to others, distances are given in
-   millimetres. */
+   millimetres. In a stack this is up to each file. */
 static void convert_spacing(struct sink *sink, const struct source *origin)
 {
     struct grid *grid = &sink->header.grid;
 
-    if (origin == NULL || origin->format->family == sink->format->family || sink->header.millimetres == 0.0)
+    if (origin == NULL || origin->format->family == sink->format->family || sink->format->slice != NULL ||
+        sink->header.millimetres == 0.0)
         return;
     for (unsigned axis = 0; axis < grid->axes; axis++)
         grid->spacing[axis] *= sink->header.millimetres;
@@ -409,7 +410,13 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
+    struct sink_request asked = *request;
+
     *sink = (struct sink){.format = format, .file = file, .header = *header};
+    /* Of a stack, it is the first file that has the fields which formats of its family pass on. */
+    if (request->origin != NULL && request->origin->slice != NULL && format->holds_spacing &&
+        request->origin->slice->format->family == format->family)
+        asked.origin = request->origin->slice;
     /* A part of an output gets the header of the whole; the samples that follow are those of the part. */
     if (request->whole != NULL) {
         sink->header.grid = *request->whole;
@@ -429,8 +436,8 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
                              "colour in a PNG is not multiplied by alpha, as that of the input is "
                              "(--out-format)");
-    convert_spacing(sink, request->origin);
-    if (!format->create(sink, request, fault))
+    convert_spacing(sink, asked.origin);
+    if (!format->create(sink, &asked, fault))
         return false;
     if (request->whole != NULL)
         sink->header = *header;
@@ -481,6 +488,8 @@ bool sink_write_at(const struct sink *sink, const void *samples, size_t first, s
 {
     size_t plane = header_plane_bytes(&sink->header);
 
+    if (sink->random)
+        return sink->format->write_at(sink, samples, first, planes, fault);
     return file_out_write_at(sink->samples.file, sink->samples.begin + (uint64_t)first * plane, samples,
                              planes * plane, fault);
 }

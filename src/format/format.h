@@ -6,8 +6,8 @@
    source_end checks that the file ends where it should.
 
    sink_open writes a header. Planes are written in turn, or in any order at their places where sink->samples
-   has a file. sink_finish writes what comes last; no file has its name before that, and all files of a job
-   get their names together (base/file_set.h).
+   has a file, or where the sink is `random`. sink_finish writes what comes last; no file has its name before
+   that, and all files of a job get their names together (base/file_set.h).
 
    A sink may look at the source that its samples come from: formats of one family pass the header of the
    input on, but for what no longer holds, and others keep what they have fields for. What is left out is told
@@ -100,7 +100,8 @@ struct source_request {
     size_t spacing_count; /* distances that --spacing gave; 0: none */
     bool allow_outside;   /* samples may be outside the folder of their header, or in what is no file */
     size_t threads;       /* for the format's own work, at least 1 */
-    const char *pattern;  /* of the names of a stack of pictures; NULL: there is one file */
+    const char *pattern;  /* of the names of a stack; NULL: there is one file */
+    bool looks_at_all;    /* each file of a stack is looked at when it is opened, and not when it is read */
 };
 
 /* An input that is open: its header has been read, and its samples can be. The file belongs to the caller;
@@ -123,15 +124,19 @@ struct source {
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
     bool random;           /* planes can be read in any order and by several threads at once (read_at) */
-    void *state;           /* the format's own */
+    const struct source
+        *slice;  /* of a stack: its first file, of which the header speaks for all; else NULL */
+    void *state; /* the format's own */
 };
 
 /* How an output is to be written. All that it points to stays with the caller, and outlives the sink. */
 struct sink_request {
-    const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
-    int level;                   /* of compression, 0 to 9; −1: the format's own default */
-    int quality;                 /* 1 to 100; 0: the format's own default */
-    size_t threads;              /* for the format's own work, at least 1 */
+    const char *pattern;                /* the name that is asked for, of a file or of the files of a stack */
+    int level;                          /* of compression, 0 to 9; −1: the format's own default */
+    int quality;                        /* 1 to 100; 0: the format's own default */
+    size_t threads;                     /* for the format's own work, at least 1 */
+    size_t planes_before, planes_after; /* of a stack, in files that other runs write (--part) */
+    const char *temporaries;     /* of a stack whose files several ranks write (stack_share); else NULL */
     const struct grid *whole;    /* the grid that the header is to describe where only a part of it is written
                                     here (--part); NULL: what is written */
     const struct source *origin; /* the input, whose metadata are kept as far as the format can; NULL: there
@@ -152,6 +157,8 @@ struct sink {
     struct file_out *file; /* NULL for a joint sink, whose file others complete (sink_joint) */
     struct header header;
     struct sink_place samples;
+    bool random; /* samples have no place, but planes can be written in any order and by several threads at
+                    once (write_at) */
     struct preallocation *preallocation; /* allocates disk space for the samples, and for those of other sinks
                                             where several share it; NULL: it has not begun */
     char note[128]; /* after sink_finish: how samples were converted, for the user; else empty */
@@ -168,7 +175,8 @@ enum format_family {
     FAMILY_NRRD,
     FAMILY_METAIMAGE,
     FAMILY_NPY,
-    FAMILY_TIFF
+    FAMILY_TIFF,
+    FAMILY_STACK
 };
 
 /* How much a header can say about alpha. */
@@ -203,7 +211,8 @@ struct format {
     enum format_alpha alpha;
     const char *picture; /* as messages name a file of it that holds a picture: "a PNG picture"; NULL: it is a
                             format of volumes */
-    bool is_stack;       /* an output consists of several files, a picture each */
+    const struct format *slice; /* inputs and outputs consist of several files of this format, a plane each;
+                                   else NULL */
     /* The ending of the file beside the header that takes the samples, as they are and compressed; NULL:
        samples follow the header in its own file. */
     const char *data_suffix, *data_suffix_compressed;
@@ -230,7 +239,8 @@ struct format {
        planes are read. NULL if the format holds nothing. */
     void (*hold_in_spool)(struct source *source, const struct spool *spool);
 
-    /* Read the next planes into `samples`, in the type and byte order of the header. */
+    /* Read the next planes into `samples`, in the type and byte order of the header. NULL if all sources of
+       the format are `random`. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
 
     /* Read planes from index `first` on, in any order and from several threads; all of them before `end` is
@@ -250,6 +260,11 @@ struct format {
        left. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+
+    /* Write planes from index `first` on, in any order and from several threads. NULL if no sink of the
+       format is `random`. */
+    bool (*write_at)(const struct sink *sink, const void *samples, size_t first, size_t planes,
+                     struct fault *fault);
 
     /* After the last plane: write what closes the file, and complete those beside it; NULL if nothing is left
      * to do. */
@@ -346,8 +361,8 @@ void sink_begin_to_reserve(struct sink *sink);
 bool sink_lacks_room(const struct sink *sink, struct fault *fault);
 
 /* For a sink whose samples have a place: allocate disk space for all of them, or wait until the thread has,
-   so that a full disk shows before anything is computed. After that, planes may be written in any order, by
-   several threads; all of them before sink_finish. */
+   so that a full disk shows before anything is computed. After that, as in a `random` sink, planes may be
+   written in any order, by several threads; all of them before sink_finish. */
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);

@@ -21,7 +21,7 @@
 #include "format.h"
 #include "foreign_type.h"
 #include "format_jpeg.h"
-#include "png_stack.h"
+#include "format_png.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -424,7 +424,7 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     if (header->grid.axes == 3)
         return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
-        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s",
+        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
                              sample_name(header->type));
     if (channels < 1 || channels > 4 || header->alpha != (channels % 2 == 0))
         return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds gray or RGB, not %u channels %s alpha",
@@ -435,13 +435,28 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     return true;
 }
 
+struct png_encoder_picture format_png_picture(const struct header *header, const struct sink_request *request)
+{
+    return (struct png_encoder_picture){
+        .width = header->grid.nx,
+        .height = header->grid.ny,
+        .channels = header->grid.channels,
+        .depth = header->type == SAMPLE_U16 ? 16 : 8,
+        .distance = {header->grid.spacing[0], header->grid.spacing[1]},
+        .millimetres = header->millimetres,
+        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
+        .level = request->level,
+        .threads = request->threads,
+    };
+}
+
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct header *header = &sink->header;
     struct png_encoder *encoder = NULL;
     if (!check_writable(sink, fault))
         return false;
-    struct png_encoder_picture picture = png_stack_picture(header, request);
+    struct png_encoder_picture picture = format_png_picture(header, request);
     if (request->origin != NULL)
         picture.chunks = request->origin->chunks;
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))

@@ -6,7 +6,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "model/arith.h"
-#include "png_stack.h"
+#include "format_png.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Only %d with at most two digits is taken, as %04d: pattern_expand prints the number itself, and never gives
    the text to printf. */
@@ -20,13 +19,6 @@ bool pattern_is(const char *text)
         return false;
     digits = strspn(percent + 1, "0123456789");
     return digits <= 2 && percent[1 + digits] == 'd';
-}
-
-bool pattern_is_png(const char *text)
-{
-    size_t length = text == NULL ? 0 : strlen(text);
-
-    return length > 4 && strcasecmp(text + length - 4, ".png") == 0 && pattern_is(text);
 }
 
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])

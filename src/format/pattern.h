@@ -13,9 +13,6 @@
  * pattern. */
 bool pattern_is(const char *text);
 
-/* Whether it is also a pattern of PNG pictures, by its ending. NULL is none. */
-bool pattern_is_png(const char *text);
-
 /* Write the name that a valid pattern has for a number. */
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST]);
 

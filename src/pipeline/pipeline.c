@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "format/foreign_type.h"
-#include "format/png_stack.h"
 #include "format/gray_slice.h"
+#include "format/stack.h"
 #include "run/output.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static const struct format *find_format(const struct pipeline *pipeline, struct 
     if (request->pictures)
         return format_of_picture(pipeline->file, fault);
     format = request->format != NULL   ? request->format
-             : pipeline->first != NULL ? &format_png_stack
+             : pipeline->first != NULL ? stack_of_name(request->input)
                                        : format_of_input(pipeline->file, &request->source, fault);
     if (format == NULL || format->picture == NULL)
         return format;
@@ -80,6 +80,8 @@ static bool open_source(struct pipeline *pipeline, struct fault *fault)
 
     request.threads = codec_threads(pipeline);
     request.pattern = pipeline->request->input;
+    /* What has gone into a pipe cannot be taken back. */
+    request.looks_at_all = pipeline->request->will_run && !file_out_is_file(pipeline->request->output);
     if (format == NULL || !source_open(&pipeline->source, pipeline->file, format, &request, fault)) {
         pipeline->source.format = NULL;
         return false;
@@ -87,16 +89,16 @@ static bool open_source(struct pipeline *pipeline, struct fault *fault)
     return job_make(&pipeline->request->job, &pipeline->source, &pipeline->job, fault);
 }
 
-/* The file of a stack of pictures is its first picture. */
+/* The file of a stack is its first one. Whoever gives --format means a single file. */
 static bool name_first(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     char name[PATTERN_NAME_MOST];
     uint64_t first;
 
-    if (request->pictures || request->format != NULL || !pattern_is_png(request->input))
+    if (request->pictures || request->format != NULL || stack_of_name(request->input) == NULL)
         return true;
-    if (!png_stack_find(request->input, &first, name, fault))
+    if (!stack_find(request->input, &first, name, fault))
         return false;
     pipeline->first = mem_text(name, fault);
     return pipeline->first != NULL;
@@ -184,8 +186,11 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline, con
 
     if (request->out_format != NULL)
         return request->out_format;
-    if (origin->picture == NULL && pattern_is_png(path))
-        return &format_png_stack;
+    if (origin->picture == NULL && stack_of_name(path) != NULL)
+        return stack_of_name(path);
+    /* Without numbers, the planes of a stack of volumes are those of one volume. */
+    if (origin->slice != NULL && origin->slice->picture == NULL)
+        origin = origin->slice;
     return named == NULL || (origin->picture == NULL) != (named->picture == NULL) ? origin : named;
 }
 
@@ -213,6 +218,8 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
 {
     const struct job *job = &pipeline->job;
     bool leads = job->region_kind == REGION_PIECE && !goes_on(job);
+    bool is_part = job->region_kind == REGION_PART && job->written.grid.axes == 3;
+    size_t end = job->planes.first + job->planes.count;
     bool stays_raw = goes_on(job) && pipeline_output_format(pipeline, path)->compresses &&
                      sink_format(pipeline, path) == &format_raw;
 
@@ -221,6 +228,8 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                    .sink = {.pattern = path,
                                             .level = stays_raw ? -1 : pipeline->request->level,
                                             .quality = pipeline->request->quality,
+                                            .planes_before = is_part ? job->planes.first : 0,
+                                            .planes_after = is_part ? grid_planes(&job->out.grid) - end : 0,
                                             .whole = leads ? &job->out.grid : NULL,
                                             .threads = threads,
                                             .origin = &pipeline->source},
@@ -335,10 +344,10 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
-/* A slice has no number that could stand in a name. */
+/* A picture alone has no number that could stand in a name. */
 static bool check_slice_name(const char *path, struct fault *fault)
 {
-    return !pattern_is_png(path) ||
+    return stack_of_name(path) == NULL ||
            fault_set_for(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
 }
 
@@ -358,11 +367,25 @@ static bool check_join(const struct pipeline *pipeline, const char *path, struct
                        format->name);
 }
 
+/* Other parts read files that this one would replace. */
+static bool check_part_name(const struct pipeline *pipeline, const char *path, struct fault *fault)
+{
+    const struct sink_request request = {.pattern = path, .origin = &pipeline->source};
+    char name[PATTERN_NAME_MOST];
+
+    if (pipeline->source.slice == NULL || stack_of_name(path) == NULL)
+        return true;
+    stack_name_first(&request, name);
+    return !file_in_is_at(pipeline->file, name) ||
+           fault_set_for(fault, STATUS_USAGE, path, "--part: it would replace files that other parts read");
+}
+
 static bool check_output(const struct pipeline *pipeline, const char *path, struct fault *fault)
 {
     enum region_kind kind = pipeline->job.region_kind;
 
     return (kind != REGION_SLICE || check_slice_name(path, fault)) &&
+           (kind != REGION_PART || check_part_name(pipeline, path, fault)) &&
            (kind != REGION_PIECE || check_join(pipeline, path, fault));
 }
 
@@ -376,14 +399,15 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn. Some
+/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn, or in files of
+   their own. Some
    formats show that only when the file is open; their bytes are counted all the same. */
 static size_t output_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
     size_t planes = split_most_planes(&pipeline->ranks.split, job) * job->written_planes;
 
-    return sink_format(pipeline, path)->in_turn
+    return sink_format(pipeline, path)->in_turn || sink_format(pipeline, path)->slice != NULL
                ? 0
                : output_fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
 }

@@ -1,7 +1,7 @@
 /* Targets of a run: its output, and the states on the way that are written as well.
 
    A single process opens each file with its sink, and writes. Of several ranks, rank 0 alone opens it, and
-   they write it together in one of two ways. If its format has samples at fixed places, rank 0 makes the file
+   they write it together in one of three ways. If its format has samples at fixed places, rank 0 makes the file
    long enough and tells the others its temporary name; each rank writes its planes where they belong. If
    samples can only be written in turn, as in compressed files and pictures, the ranks write them into a joint
    spool. Each rank has blocks of its own there, in which its planes of one output follow those of another, so
@@ -19,8 +19,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/size.h"
-#include "format/pattern.h"
-#include "format/png_stack.h"
+#include "format/stack.h"
 #include "run/output.h"
 
 #include <stdio.h>
@@ -188,12 +187,12 @@ static bool spool_pour(const struct joint_spool *spool, size_t output, struct si
 
 /* ---- a file ---- */
 
-/* The file of a stack of pictures is its first picture. */
+/* The file of a stack is its first one. */
 static const char *file_path(const struct target_request *request, char first[PATTERN_NAME_MOST])
 {
-    if (!request->format->is_stack || !pattern_is_png(request->sink.pattern))
+    if (request->format->slice == NULL || stack_of_name(request->sink.pattern) == NULL)
         return request->sink.pattern;
-    pattern_expand(request->sink.pattern, png_stack_first(request->sink.origin), first);
+    stack_name_first(&request->sink, first);
     return first;
 }
 
@@ -255,6 +254,53 @@ static bool target_open_joint(struct target *target, const struct target_request
     return true;
 }
 
+/* ---- a stack of several ranks ---- */
+
+/* By rank 0: open the stack, and make all of its files. */
+static bool make_files(struct target *target, const struct target_request *request, size_t *bytes,
+                       struct fault *fault)
+{
+    return check_kind(request, fault) && target_open(target, request, fault) &&
+           stack_share(&target->sink, &target->temporaries, bytes, fault);
+}
+
+/* By any other rank: open the stack in these files. */
+static bool join_files(struct target *target, const struct target_request *request, struct fault *fault)
+{
+    struct sink_request sink = request->sink;
+    char first[PATTERN_NAME_MOST];
+
+    sink.temporaries = target->temporaries;
+    if (!file_out_join(&target->joined, file_path(request, first), target->temporaries, request->sync, fault)) {
+        target->joined = NULL;
+        return false;
+    }
+    if (sink_open(&target->sink, target->joined, request->format, request->header, &sink, fault))
+        return true;
+    target->sink.format = NULL;
+    return false;
+}
+
+/* All ranks together. */
+static bool target_open_stack(struct target *target, const struct target_request *request,
+                              struct peers *peers, struct fault *fault)
+{
+    bool first = peers_lead(peers), done;
+    size_t bytes = 0;
+
+    target->path = request->sink.pattern;
+    if (!peers_follow(peers, !first || make_files(target, request, &bytes, fault), fault) ||
+        !peers_broadcast(peers, &bytes, sizeof bytes, fault))
+        return false;
+    if (!first)
+        target->temporaries = mem_alloc(bytes, 1, "the names of a stack", fault);
+    done = peers_agree(peers, target->temporaries != NULL, fault) &&
+           peers_broadcast(peers, target->temporaries, bytes, fault) &&
+           peers_agree(peers, first || join_files(target, request, fault), fault);
+    target->joint = target->sink;
+    return done;
+}
+
 /* ---- the targets ---- */
 
 struct sink *target_sink(struct target *target)
@@ -278,6 +324,9 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
 {
     struct target *target = &targets->list[targets->count++];
 
+    /* A picture alone is written in turn, row by row. */
+    if (are_joint(targets) && request->format->slice != NULL && request->header->grid.axes == 3)
+        return target_open_stack(target, request, targets->peers, fault);
     return are_joint(targets) ? target_open_joint(target, request, targets->peers, fault)
                               : target_open(target, request, fault);
 }
@@ -501,6 +550,7 @@ void targets_close(struct targets *targets)
             sink_close(&target->sink);
         file_out_close(target->file);
         file_out_close(target->joined);
+        mem_free(target->temporaries);
     }
     file_out_close(targets->spool.file);
     file_out_close(targets->spool.joined);

@@ -52,7 +52,8 @@ struct target {
     struct sink sink;      /* of the file */
 
     /* If there are several ranks: */
-    struct file_out *joined; /* of any other: rank 0's file */
+    struct file_out *joined; /* of any other: rank 0's file, or the first of its files */
+    char *temporaries;       /* of a stack: the names of rank 0's files; else NULL */
     struct sink joint; /* what they write into; without a format for one rank, or until it has a place */
 };
 

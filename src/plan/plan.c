@@ -17,9 +17,6 @@
 
 #include <stdio.h>
 
-/* Threads that read a file at once, and that write one: these move more than a device computes. */
-#define MOST_CARRIERS 4
-
 /* Make operations of all stages, but those that are converted with the samples. */
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
@@ -38,16 +35,6 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
         step->keeps = stage->until > 0.0;
     }
     return true;
-}
-
-/* Two processors are busy with reading, computing and writing as it is. */
-static unsigned count_carriers(const struct plan_request *request)
-{
-    size_t threads = thread_count(request->threads);
-
-    if (threads < 4)
-        return 1;
-    return (unsigned)size_least(threads / 2, MOST_CARRIERS);
 }
 
 /* The planes that this process is expected to compute, of all volumes: the schedule is not known yet. */
@@ -201,6 +188,7 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
                                                    const struct forms_request *forms,
                                                    const struct source *source, struct plan *plan)
 {
+    const unsigned carriers = thread_carriers(thread_count(request->threads));
     const struct job *job = plan->job;
 
     return (struct schedule_request){
@@ -214,8 +202,8 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .file_plane_bytes = size_most(job->in_plane_bytes, job->out_plane_bytes),
         .held_bytes = plan->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
-        .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
-        .writers = count_carriers(request),
+        .readers = source->format->read_at != NULL && source->random ? carriers : 1,
+        .writers = carriers,
         .random = source->random,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),

@@ -152,7 +152,7 @@ bool output_open(struct output *output, size_t volume, const struct peers *peers
 
     output->joint = peers_count(peers) > 1;
     output->plane_bytes = header_plane_bytes(&output->sink->header);
-    return !output->joint || output->sink->samples.apart ||
+    return !output->joint || output->sink->samples.apart || output->sink->random ||
            output_fringe_open(&output->fringe, output->sink->samples.file, offset_of(output, written.first),
                               offset_of(output, written.first + written.count), peers_lead(peers), fault);
 }

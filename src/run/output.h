@@ -53,14 +53,14 @@ struct output {
     struct output_fringe fringe; /* if others write the same blocks */
 };
 
-/* Open it for one volume of a series. The sink of several ranks has a place for its samples. It is to be
-   closed, also after a failure. */
+/* Open it for one volume of a series. The sink of several ranks has a place for its samples, or takes planes in
+   any order. It is to be closed, also after a failure. */
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault);
 
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
 bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault);
 
-/* Write some planes of one volume of a series, in any order; the sink has a place for its samples. */
+/* Write some planes of one volume of a series, in any order, as the sink can be written. */
 bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
 
