@@ -49,6 +49,49 @@ head -c 5000 volumes/scan-nrrd.nrrd > bad/cut.nrrd
     as_one 2 4 none.nrrd bad/cut.nrrd volumes/scan-npy.npy
 }
 
+# ---------------------------------------------------------------- stacks of files
+
+make_volume -d 32,32,60 -t u16 -o deep.raw
+for ending in png tif raw; do
+    empty_folder slices
+    empty_folder one
+    empty_folder made
+    dims=
+    [ $ending = raw ] && dims='-d 32,32 -t u16'
+    voxfilt -i deep.raw -d 32,32,60 -t u16 -f identity -o "slices/%02d.$ending"
+    # Parts that overlap, and ranks that hold the grid together.
+    # shellcheck disable=SC2086  # words
+    for job in '-f gauss:1' '-f heat -s 40' '-f heat -s 40 --planes 50:60 --sync'; do
+        has_turn || continue
+        rm -f one/* made/*
+        voxfilt -q -i "slices/%02d.$ending" $dims $job --tee 0:one/t%d.$ending -o "one/%d.$ending"
+        ranks 3 voxfilt-mpi -q -i "slices/%02d.$ending" $dims $job --tee 0:made/t%d.$ending -o "made/%d.$ending" \
+            > ../stdout 2> ../stderr < /dev/null
+        diff -r one made && [ -n "$(ls one)" ]
+        result $? "$ending: $job: each rank writes files of a stack"
+    done
+done
+# Ranks that hold the grid together open each file once, but for the first and the last, which all of them compare.
+if has strace; then
+    mkdir traces
+    ranks 3 strace -ff -e trace=openat -o traces/of voxfilt-mpi -q -i 'slices/%02d.raw' -d 32,32 -t u16 -s 40 -o made.raw \
+        > ../stdout 2> ../stderr < /dev/null
+    if grep -q 'slices/00.raw' traces/of*; then
+        opened=$(cat traces/of* | grep -c 'slices/[0-9]*\.raw')
+        [ "$opened" = 66 ]
+        result $? "60 files are opened $opened times by three ranks"
+    else
+        skip 'opened files: strace cannot trace'
+    fi
+fi
+# One that differs is met by one rank alone.
+voxfilt -q -i deep.raw -d 32,32,60 -t u16 -f identity -o 'slices/%02d.tif' --out-type u8
+voxfilt -i deep.raw -d 32,32 --skip 120832 -t u16 -f identity -o slices/44.tif
+rm -f made/*
+ranks 3 voxfilt-mpi -q -i 'slices/%02d.tif' -f gauss:1 -o 'made/%d.tif' > ../stdout 2> ../stderr < /dev/null
+[ $? = 3 ] && [ -z "$(ls made)" ] && grep -q "^voxfilt-mpi: rank 2 ($host): slices/44.tif: BitsPerSample: " ../stderr
+result $? 'a rank that fails leaves no file, nor do the others'
+
 # ---------------------------------------------------------------- what is told
 
 # shellcheck disable=SC2086

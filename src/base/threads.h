@@ -21,8 +21,8 @@ size_t thread_count(size_t wanted);
 /* Likewise, if no number is wanted, for one of `processes` processes that run on the same processors. */
 size_t thread_share(size_t processors, size_t processes);
 
-/* How many of so many threads read an input at once, and write an output, where planes can be had in any order:
-   these move more than a device computes. */
+/* How many of so many threads read an input at once, and write an output, where planes can be had in any
+   order: these move more than a device computes. */
 unsigned thread_carriers(size_t threads);
 
 /* A stack as large as that of the program, for work that any other thread may do, too; or a small one, which

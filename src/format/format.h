@@ -124,8 +124,8 @@ struct source {
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
     bool random;           /* planes can be read in any order and by several threads at once (read_at) */
-    const struct source
-        *slice;  /* of a stack: its first file, of which the header speaks for all; else NULL */
+    /* Of a stack: its first file, of which the header speaks for all; else NULL. */
+    const struct source *slice;
     void *state; /* the format's own */
 };
 

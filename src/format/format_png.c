@@ -424,7 +424,8 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     if (header->grid.axes == 3)
         return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
-        return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
+        return fault_set_for(fault, STATUS_USAGE, name,
+                             "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
                              sample_name(header->type));
     if (channels < 1 || channels > 4 || header->alpha != (channels % 2 == 0))
         return fault_set_for(fault, STATUS_USAGE, name, "a PNG holds gray or RGB, not %u channels %s alpha",

@@ -1,13 +1,13 @@
 /* Stacks: files whose names differ in a number, each a plane.
 
    Opening a stack reads the header of the first file alone, which speaks for all. No number may be missing
-   before the last one, and the count of files is the extent along z. Planes are read in any order and by several
-   threads: whoever reads one opens its file, compares it with the first, reads it to its end, and closes it
-   again. So nobody opens files of planes that he does not need, and one that differs is found when it is read.
-   Only where the output cannot be taken back are all looked at beforehand.
+   before the last one, and the count of files is the extent along z. Planes are read in any order and by
+   several threads: whoever reads one opens its file, compares it with the first, reads it to its end, and
+   closes it again. So nobody opens files of planes that he does not need, and one that differs is found when
+   it is read. Only where the output cannot be taken back are all looked at beforehand.
 
-   A stack is written in the same way, file by file in any order, each by the format of such a file and under a
-   temporary name until all are complete. Of several ranks, rank 0 makes all files, and whoever has a plane
+   A stack is written in the same way, file by file in any order, each by the format of such a file and under
+   a temporary name until all are complete. Of several ranks, rank 0 makes all files, and whoever has a plane
    joins its file; rank 0 gives them their names. A file that is already there behind the last number is
    refused, since readers would take it for a part of the stack. */
 #include "stack.h"
@@ -76,7 +76,6 @@ static const char *find_difference(const struct header *own, const struct header
         {own->type != first->type, "SampleFormat"},
         {own->alpha != first->alpha || own->associated != first->associated, "ExtraSamples"},
         {own->endian != first->endian, "byte order"},
-        {grid->axes != other->axes, "ImageDescription"},
         {memcmp(grid->spacing, other->spacing, sizeof grid->spacing) != 0 ||
              own->millimetres != first->millimetres,
          "spacing"},
@@ -132,8 +131,8 @@ static bool open_slice(const struct source *source, size_t plane, struct slice *
     return false;
 }
 
-/* The header of the stack is that of its first file, with an extent along z. Where a file does not tell how far
-   apart planes are, that is the distance along x. */
+/* The header of the stack is that of its first file, with an extent along z. Where a file does not tell how
+   far apart planes are, that is the distance along x. */
 static void describe(struct source *source, size_t planes)
 {
     const struct source *first = source->slice;
@@ -464,7 +463,8 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     series->request = *request;
     series->request.threads = request->threads / thread_carriers(request->threads);
     describe_slice(sink, series);
-    series->files = mem_zeroed(sink->header.grid.nz, sizeof(struct file_out *), "the files of a stack", fault);
+    series->files =
+        mem_zeroed(sink->header.grid.nz, sizeof(struct file_out *), "the files of a stack", fault);
     if (series->files != NULL && check_room(sink, series, fault) && begin(sink, fault))
         return true;
     discard_sink(sink);

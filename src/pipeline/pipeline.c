@@ -399,9 +399,8 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn, or in files of
-   their own. Some
-   formats show that only when the file is open; their bytes are counted all the same. */
+/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn, or in files
+   of their own. Some formats show that only when the file is open; their bytes are counted all the same. */
 static size_t output_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;

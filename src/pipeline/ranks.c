@@ -190,8 +190,10 @@ static bool compare_beside(struct ranks *ranks, const struct source *source, boo
 
 bool ranks_compare_samples(struct ranks *ranks, const struct source *source, struct fault *fault)
 {
+    /* The first file of a stack is the one that has been compared. */
     return !ranks_are_several(ranks) || source->format->name_file == NULL ||
-           (compare_beside(ranks, source, false, fault) && compare_beside(ranks, source, true, fault));
+           ((source->slice != NULL || compare_beside(ranks, source, false, fault)) &&
+            compare_beside(ranks, source, true, fault));
 }
 
 /* ---- the team ---- */

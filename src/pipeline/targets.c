@@ -1,8 +1,8 @@
 /* Targets of a run: its output, and the states on the way that are written as well.
 
    A single process opens each file with its sink, and writes. Of several ranks, rank 0 alone opens it, and
-   they write it together in one of three ways. If its format has samples at fixed places, rank 0 makes the file
-   long enough and tells the others its temporary name; each rank writes its planes where they belong. If
+   they write it together in one of three ways. If its format has samples at fixed places, rank 0 makes the
+   file long enough and tells the others its temporary name; each rank writes its planes where they belong. If
    samples can only be written in turn, as in compressed files and pictures, the ranks write them into a joint
    spool. Each rank has blocks of its own there, in which its planes of one output follow those of another, so
    that no block has two writers. Once all ranks have written, rank 0 pours the samples into the outputs in
@@ -271,7 +271,8 @@ static bool join_files(struct target *target, const struct target_request *reque
     char first[PATTERN_NAME_MOST];
 
     sink.temporaries = target->temporaries;
-    if (!file_out_join(&target->joined, file_path(request, first), target->temporaries, request->sync, fault)) {
+    if (!file_out_join(&target->joined, file_path(request, first), target->temporaries, request->sync,
+                       fault)) {
         target->joined = NULL;
         return false;
     }

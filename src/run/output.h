@@ -53,8 +53,8 @@ struct output {
     struct output_fringe fringe; /* if others write the same blocks */
 };
 
-/* Open it for one volume of a series. The sink of several ranks has a place for its samples, or takes planes in
-   any order. It is to be closed, also after a failure. */
+/* Open it for one volume of a series. The sink of several ranks has a place for its samples, or takes planes
+   in any order. It is to be closed, also after a failure. */
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault);
 
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */

@@ -107,8 +107,8 @@ static struct stop from_source(struct stops *stops)
                          .which = OBSERVER_INPUT};
 }
 
-/* The sink as a stop: in any order if it takes planes so, or if its samples have places, once there is room for
-   them. */
+/* The sink as a stop: in any order if it takes planes so, or if its samples have places, once there is room
+   for them. */
 static struct stop to_sink(struct stops *stops)
 {
     const bool random = stops->output.sink->samples.file != NULL || stops->output.sink->random;
