@@ -83,7 +83,7 @@ rm gap/0000.png gap/0001.png
 refuses 4 'voxfilt: gap/%04d.png: there is neither gap/0000.png nor gap/0001.png' convert -i 'gap/%04d.png' -o out
 cp -r s mixed
 cp rgb/p1.png mixed/0002.png
-refuses 3 'voxfilt: mixed/0002.png: IHDR: 6 x 5, 3 channels of u8, but the stack has 6 x 5, 1 of u16' \
+refuses 3 'voxfilt: mixed/0002.png: IHDR: 6 x 5, 3 channels of u8, but the stack has 6 x 5, 1 channel of u16' \
     convert -i 'mixed/%04d.png' -o out.raw
 head -c 60 s/0001.png > mixed/0002.png
 convert -i 'mixed/%04d.png' -o out.raw 2> ../stderr
@@ -237,14 +237,15 @@ differs() # WORDS OPTION...
     convert -q -i scan.raw --endian little "$@" -o unlike/1.tif
     refuses 3 "voxfilt: unlike/1.tif: $words" convert -i 'unlike/%d.tif' -o out.raw
 }
-like=', but the stack has 6 x 5, 1 of u16'
+not=': not that of the first file of the stack'
+like=', but the stack has 6 x 5, 1 channel of u16'
 differs "ImageWidth: 5 x 5, 1 channel of u16$like" -d 5,5 -t u16 --skip 190
 differs "ImageLength: 6 x 4, 1 channel of u16$like" -d 6,4 -t u16 --skip 192
 differs "SamplesPerPixel: 6 x 5, 2 channels of u16$like" -d 6,5 -t u16 --channels 2 --skip 120
 differs "BitsPerSample: 6 x 5, 1 channel of u8$like" -d 6,5 -t u8 --skip 210
 differs "SampleFormat: 6 x 5, 1 channel of i16$like" -d 6,5 -t i16 --skip 180
-differs "byte order: 6 x 5, 1 channel of u16$like" -d 6,5 -t u16 --out-endian big --skip 180
-differs "spacing: 6 x 5, 1 channel of u16$like" -d 6,5 -t u16 --spacing 2,2 --skip 180
+differs "byte order$not" -d 6,5 -t u16 --out-endian big --skip 180
+differs "spacing$not" -d 6,5 -t u16 --spacing 2,2 --skip 180
 differs '2 planes, but each file of a stack is one' -d 6,5,2 -t u16 --skip 120
 
 conclude

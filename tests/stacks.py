@@ -177,6 +177,24 @@ def ome(voxfilt):
         yield (found == samples[numpy.argsort(places)]).all() and reads(voxfilt, 'ome.tif', found, 'OME', places)
 
 
+def files(voxfilt):
+    """Planes in files of their own, there and back; and files that differ from the first in what samples do not show."""
+    names = ['plane%d.tif' % z for z in range(4)]
+    for options in ({}, {'compression': 'zlib'}, {'imagej': True, 'resolution': (2, 2), 'metadata': {'spacing': 3.0, 'unit': 'um'}},
+                    {'ome': True, 'metadata': {'axes': 'YX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.5}}):
+        samples = random.integers(0, 255, (4, 21, 40)).astype('u1')
+        for name, plane in zip(names, samples):
+            tifffile.imwrite(name, plane, photometric='minisblack', **options)
+        yield reads(voxfilt, 'plane%d.tif', samples, 'files', options)
+        done = [run(voxfilt, '-i', 'plane%d.tif', '-o', to, *more) for to, *more in
+                (('back%d.tif',), ('back.tif',), ('deflated%d.tif', '--level', '6'))]
+        found = [tifffile.imread(['%s%d.tif' % (to, z) for z in range(4)]) for to in ('back', 'deflated')]
+        yield not any(run.returncode for run in done) and all((back == samples).all() for back in (*found, tifffile.imread('back.tif')))
+    for plane, photometric, words in ((samples[1], 'miniswhite', 'PhotometricInterpretation'), (samples[1] > 9, 'minisblack', 'BitsPerSample')):
+        tifffile.imwrite('plane1.tif', plane, photometric=photometric)
+        yield is_refused(voxfilt, 'plane%d.tif', words)
+
+
 def ours(voxfilt):
     for (kind, code), order, level, channels, extents in some(itertools.product(
             TYPES.items(), ('little', 'big'), (None, 0, 6), (1, 3, 5), ((4, 5, 7), (5, 7), (1, 1, 1)))):
@@ -195,7 +213,7 @@ def ours(voxfilt):
 
 
 def check(voxfilt):
-    outcomes = [outcome for part in (theirs, ome, damaged, padded, warned, sizes) for outcome in part(voxfilt)], list(ours(voxfilt))
+    outcomes = [outcome for part in (theirs, ome, damaged, padded, warned, sizes, files) for outcome in part(voxfilt)], list(ours(voxfilt))
     print('%d files of tifffile, %d of voxfilt' % tuple(map(len, outcomes)))
     return 0 if all(map(all, outcomes)) else 1
 

@@ -57,9 +57,10 @@ struct header {
     struct header_choice choice;
     enum sample_type type;
     enum endian endian;
-    bool alpha;          /* the last channel is alpha (opacity) */
-    bool associated;     /* colour is stored multiplied by alpha */
-    double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
+    unsigned bits, photometric; /* how a TIFF file stores what is read as the type and the channels; else 0 */
+    bool alpha;                 /* the last channel is alpha (opacity) */
+    bool associated;            /* colour is stored multiplied by alpha */
+    double file_gamma;          /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile; /* the chunk or field whose profile says what colours mean, where neither sRGB nor
                             gAMA does; else NULL */
     double millimetres;  /* millimetres in one unit of the spacing; 0: the file does not say */

@@ -146,6 +146,8 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->associated = pages->alpha == ASSOCIATED;
     header->type = pages->type;
     header->endian = pages->endian;
+    header->bits = pages->bits;
+    header->photometric = pages->photometric;
     set_spacing(source, pages);
     header->millimetres = unit_millimetres(length_unit_of(pages));
     /* Programs give any picture a resolution, one for printers. Who measured samples tells the unit's name,

@@ -72,8 +72,9 @@ static const char *find_difference(const struct header *own, const struct header
         {grid->nx != other->nx, "ImageWidth"},
         {grid->ny != other->ny, "ImageLength"},
         {grid->channels != other->channels, "SamplesPerPixel"},
-        {sample_size(own->type) != sample_size(first->type), "BitsPerSample"},
+        {sample_size(own->type) != sample_size(first->type) || own->bits != first->bits, "BitsPerSample"},
         {own->type != first->type, "SampleFormat"},
+        {own->photometric != first->photometric, "PhotometricInterpretation"},
         {own->alpha != first->alpha || own->associated != first->associated, "ExtraSamples"},
         {own->endian != first->endian, "byte order"},
         {memcmp(grid->spacing, other->spacing, sizeof grid->spacing) != 0 ||
@@ -88,23 +89,32 @@ static const char *find_difference(const struct header *own, const struct header
     return NULL;
 }
 
+static void describe_samples(const struct header *header, char *text, size_t size)
+{
+    snprintf(text, size, "%zu x %zu, %u channel%s of %s", header->grid.nx, header->grid.ny,
+             header->grid.channels, number_plural(header->grid.channels), sample_name(header->type));
+}
+
 /* Refuse a file that is unlike the first one, or that is more than a plane. */
 static bool check_slice(const struct stack *stack, const struct source *slice, struct fault *fault)
 {
     const struct header *own = &slice->header, *first = &stack->slice.header;
     const char *field = find_difference(own, first);
     size_t planes = own->volumes * (own->grid.axes == 3 ? own->grid.nz : 1);
+    char here[96], there[96];
 
     if (planes > 1)
         return source_refuse(slice, fault, "%zu planes, but each file of a stack is one", planes);
     if (field == NULL)
         return true;
     /* The header of a PNG is one chunk. */
-    return source_refuse(slice, fault,
-                         "%s: %zu x %zu, %u channel%s of %s, but the stack has %zu x %zu, %u of %s",
-                         slice->format->picture != NULL ? "IHDR" : field, own->grid.nx, own->grid.ny,
-                         own->grid.channels, number_plural(own->grid.channels), sample_name(own->type),
-                         first->grid.nx, first->grid.ny, first->grid.channels, sample_name(first->type));
+    if (slice->format->picture != NULL)
+        field = "IHDR";
+    describe_samples(own, here, sizeof here);
+    describe_samples(first, there, sizeof there);
+    return strcmp(here, there) != 0
+               ? source_refuse(slice, fault, "%s: %s, but the stack has %s", field, here, there)
+               : source_refuse(slice, fault, "%s: not that of the first file of the stack", field);
 }
 
 static void close_slice(struct slice *slice)
@@ -547,8 +557,8 @@ static bool add_others(const struct sink *sink, struct file_set *set, struct fau
     .write_at = write_at, .finish = finish_sink, .add_data_files = add_others, .discard = discard_sink
 
 #define TIFF_STACK                                                                                           \
-    .title = "a stack of TIFF files", .holds_spacing = true, .holds_colours = true,                          \
-    .alpha = FORMAT_ANY_ALPHA, .compresses = true, STACK_OPERATIONS
+    .title = "a stack of TIFF files", .holds_resolutions = true, .holds_spacing = true,                      \
+    .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true, STACK_OPERATIONS
 
 /* Raw samples tell nothing of themselves, and so have no title. */
 static const struct format stacks[] = {

@@ -776,6 +776,8 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->channels = channels;
     all->alpha = shape->alpha;
     all->type = type;
+    all->bits = shape->bits;
+    all->photometric = shape->photometric;
     all->coloured = conversion_of(shape) == CONVERT_PALETTE;
     all->inverted = conversion_of(shape) == CONVERT_WHITE;
     reader->conversion = conversion_of(shape);

@@ -33,9 +33,10 @@ struct tiff_pages {
     unsigned channels;
     unsigned alpha; /* what the last channel is to the others, as ExtraSamples has it; 0: alike */
     enum sample_type type;
-    enum endian endian; /* of the file */
-    bool coloured;      /* a palette makes RGB of one sample */
-    bool inverted;      /* white is zero in the file, and the greatest number here */
+    enum endian endian;         /* of the file */
+    unsigned bits, photometric; /* BitsPerSample and PhotometricInterpretation there */
+    bool coloured;              /* a palette makes RGB of one sample */
+    bool inverted;              /* white is zero in the file, and the greatest number here */
     bool has_resolution;
     double distance[2];                          /* between samples, from the resolution */
     unsigned unit;                               /* of that, as ResolutionUnit has it */
