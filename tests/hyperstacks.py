@@ -392,6 +392,16 @@ def damaged(trial):
         trial.refused('other.tif', 'not as many pages' if 'slices' not in before else 'no number of pages', after)
     done = subprocess.run([trial.voxfilt, '-f', 'identity', '-i', 'theirs.tif', '--out-format', 'tif'], capture_output=True, check=False)
     trial.result(done.returncode == 2 and b'pages of several volumes in turn need a regular file' in done.stderr, 'a pipe', done.stderr)
+    try:
+        tifffile.imwrite('ended.tif', some((64, 64), 'u1'), photometric='minisblack', compression='jpeg', metadata=None)
+    except (ImportError, ValueError, KeyError):
+        return
+    with tifffile.TiffFile('ended.tif') as file:
+        middle = file.pages[0].dataoffsets[0] + file.pages[0].databytecounts[0] // 2
+    with open('ended.tif', 'r+b') as file:
+        file.seek(middle)
+        file.write(b'\xff\xd9')
+    trial.refused('ended.tif', 'remature end of', 'a JPEG that ends early')
 
 
 def main(voxfilt):

@@ -604,10 +604,7 @@ static struct tiff_stack stack_of(const struct header *header, const struct tiff
                                   const struct tiff_pages *origin)
 {
     return (struct tiff_stack){.header = header,
-                               .channels = axes->channels,
-                               .slices = axes->slices,
-                               .frames = axes->frames,
-                               .order = axes->order,
+                               .axes = axes,
                                .page_channels = origin == NULL     ? header->grid.channels
                                                 : origin->coloured ? 1
                                                                    : origin->channels,
@@ -665,16 +662,17 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
     const struct tiff_text axes = axes_of(header, origin);
     const struct tiff_stack stack = stack_of(header, &axes, origin);
     struct ome_output output = {.written = header,
-                                .channels = stack.channels * header->grid.channels,
-                                .slices = stack.slices,
-                                .frames = stack.frames,
-                                .order = stack.order,
+                                .channels = axes.channels * header->grid.channels,
+                                .slices = axes.slices,
+                                .frames = axes.frames,
+                                .order = axes.order,
                                 .unit = stack.unit,
                                 .is_chosen = header->choice.count > 0};
 
     if (!is_ome(origin))
         return ome_write(NULL, &output, NULL, 0, fault);
     output.image = (size_t)origin->text.number;
+    output.is_several = origin->text.images > 1;
     output.is_coloured = origin->coloured;
     output.is_cut = is_cut(header, origin);
     output.channel = header->choice.volume;

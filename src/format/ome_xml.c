@@ -408,7 +408,7 @@ static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_lo
 {
     static const char *const places[] = {"TiffData", "BinData", "MetadataOnly", NULL};
     static const char *const at_planes[] = {"Plane", "ROI", "ROIRef", NULL};
-    static const char *const of_images[] = {"Plate", "Dataset", "Folder", "Screen", NULL};
+    static const char *const of_images[] = {"Plate", "Screen", "Dataset", "Project", "Folder", NULL};
     const struct ome_output *output = walk->output;
 
     *is_loss = true;
@@ -420,7 +420,8 @@ static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_lo
     }
     if (walk->in_image && is_named(tag, "Channel") && output->is_chosen)
         return walk->channels++ != output->channel;
-    return ((output->is_cut || output->is_chosen) && is_any(tag, at_planes)) || is_any(tag, of_images);
+    return ((output->is_cut || output->is_chosen) && is_any(tag, at_planes)) ||
+           (output->is_several && is_any(tag, of_images));
 }
 
 /* A tag without one of its attributes, and with another text in its place. */

@@ -59,6 +59,7 @@ struct ome_output {
     const char *order;       /* as of struct ome_image */
     const char *unit;        /* of the spacing, as a header names it; empty: it is not known */
     bool is_coloured;        /* by the palette of the input */
+    bool is_several;         /* the text has other Images, which other elements may refer to */
     bool is_cut;             /* it has not all samples of the Image; or, of its volumes, */
     bool is_chosen;          /* this channel alone */
     uint64_t channel;

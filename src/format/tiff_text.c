@@ -79,20 +79,16 @@ static enum role role_of(const char *key, size_t length)
 
 static bool holds(enum role role, const struct header *written)
 {
-    switch (role) {
-    case ROLE_KEPT:
-        return true;
-    case ROLE_EXTREME:
-        return written->values == VALUES_COPIED;
-    case ROLE_VALUE:
-        return written->values <= VALUES_FILTERED;
-    case ROLE_TIME:
-        return written->choice.count == 0;
-    case ROLE_PLACE:
-        return !written->respaced && written->first[0] + written->first[1] + written->first[2] == 0;
-    default:
-        return false;
-    }
+    const bool outcomes[] = {
+        [ROLE_KEPT] = true,
+        [ROLE_EXTREME] = written->values == VALUES_COPIED,
+        [ROLE_VALUE] = written->values <= VALUES_FILTERED,
+        [ROLE_TIME] = written->choice.count == 0,
+        [ROLE_PLACE] = !written->respaced && written->first[0] + written->first[1] + written->first[2] == 0,
+        [ROLE_NONE] = false,
+    };
+
+    return outcomes[role];
 }
 
 /* Go through ImageJ's words: `kept` gets the lines of those that hold for an output, `dropped` the names of
@@ -394,18 +390,18 @@ uint64_t tiff_text_page(const struct tiff_text *text, uint64_t plane)
    frames. */
 static void put_pages(FILE *text, const struct tiff_stack *stack)
 {
-    uint64_t volumes = stack->channels * stack->frames, turn = 1;
+    const struct tiff_text *axes = stack->axes;
+    bool has_channels_first = strchr(axes->order, 'C') < strchr(axes->order, 'T');
+    uint64_t volumes = axes->channels * axes->frames, turn = axes->slices > 1     ? tiff_text_in_turn(axes)
+                                                             : has_channels_first ? axes->channels
+                                                                                  : 1;
 
-    for (const char *axis = stack->order; *axis != '\0' && *axis != 'Z'; axis++)
-        turn *= *axis == 'C' ? stack->channels : stack->frames;
-    if (stack->slices == 1)
-        turn = strchr(stack->order, 'C') < strchr(stack->order, 'T') ? stack->channels : 1;
     if (volumes > 1 || stack->header->grid.axes == 3)
-        fprintf(text, "images=%llu\n", (unsigned long long)(volumes * stack->slices));
+        fprintf(text, "images=%llu\n", (unsigned long long)(volumes * stack->axes->slices));
     if (volumes > 1)
         fprintf(text, "channels=%llu\n", (unsigned long long)turn);
     if (stack->header->grid.axes == 3)
-        fprintf(text, "slices=%llu\n", (unsigned long long)stack->slices);
+        fprintf(text, "slices=%llu\n", (unsigned long long)stack->axes->slices);
     if (volumes > 1)
         fprintf(text, "frames=%llu\nhyperstack=true\n", (unsigned long long)(volumes / turn));
 }
@@ -448,7 +444,7 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     z = axis_z(&shape);
     for (size_t i = 0; i < shape.pages; i++)
         diag_append(text, sizeof text, "%llu, ",
-                    (unsigned long long)(i == z ? stack->slices : shape.extents[i]));
+                    (unsigned long long)(i == z ? stack->axes->slices : shape.extents[i]));
     diag_append(text, sizeof text, "%zu, %zu", grid->ny, grid->nx);
     if (grid->channels > 1)
         diag_append(text, sizeof text, ", %u", grid->channels);

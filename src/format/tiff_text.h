@@ -49,8 +49,7 @@ uint64_t tiff_text_page(const struct tiff_text *text, uint64_t plane);
 /* How an output's pages make up volumes, as descriptions of all kinds are to tell it. */
 struct tiff_stack {
     const struct header *header;
-    uint64_t channels, slices, frames; /* pages */
-    const char *order;
+    const struct tiff_text *axes;
     const char *unit;       /* empty: not known */
     unsigned page_channels; /* of the input */
 };
