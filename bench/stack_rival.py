@@ -17,7 +17,8 @@ def make(folder, files, side):
     waves = 100 + 60 * numpy.sin(x / 90) * numpy.cos(y / 70) + random.normal(0, 4, (side, side)).astype('f4')
     for number in range(files):
         plane = numpy.roll(waves, (37 * number % side, 91 * number % side), (0, 1))
-        tifffile.imwrite('%s/%04d.tif' % (folder, number), plane.clip(0, 255).astype('u1'), photometric='minisblack', metadata=None)
+        tifffile.imwrite('%s/%04d.tif' % (folder, number), plane.clip(0, 255).astype('u1'), photometric='minisblack',
+                         metadata=None)
 
 
 def blur(ending, to):

@@ -20,7 +20,8 @@ mkdir png tif out theirs
 python3 "$sources/stack_rival.py" make tif "$files" "$side"
 "$build/voxfilt" -q -i tif/%04d.tif -f identity -o png/%04d.png
 "$build/voxfilt" --version
-echo "$(getconf _NPROCESSORS_ONLN) cores; $files × $side × $side, u8; MiB: $(du -sm tif | cut -f 1) of TIFF, $(du -sm png | cut -f 1) of PNG"
+echo "$(getconf _NPROCESSORS_ONLN) cores; $files × $side × $side, u8; MiB:"
+du -sm tif png
 { ways png; ways tif; } | take_turns
 if has strace; then
     middle=$((files / 2))

@@ -161,39 +161,39 @@ cube -f gauss:0.25 --planes 11:21 -o ten.raw
 for ending in png tif tiff raw; do
     mkdir $ending
     cube -f identity -o "$ending/%03d.$ending"
-    stack $ending -f identity --out-format raw --out-endian little -o back.raw
+    stack "$ending" -f identity --out-format raw --out-endian little -o back.raw
     same "$ending: the samples come back" back.raw cube.raw
-    stack $ending -f gauss:1 --out-format raw --out-endian little -o back.raw
+    stack "$ending" -f gauss:1 --out-format raw --out-endian little -o back.raw
     same "$ending: and are filtered as a volume" back.raw blurred.raw
     for threads in 1 9; do
-        stack $ending -j $threads -f gauss:1 -o "$ending/t$threads.%d.$ending"
+        stack "$ending" -j $threads -f gauss:1 -o "$ending/t$threads.%d.$ending"
     done
     for k in 1 2 3 4; do
-        stack $ending -f gauss:1 --part $k/4 -o "$ending/p%d.$ending"
+        stack "$ending" -f gauss:1 --part $k/4 -o "$ending/p%d.$ending"
     done
     equal=0
     for k in 0 6 7 14 15 21 22 29; do
         cmp "$ending/t1.$k.$ending" "$ending/t9.$k.$ending" && cmp "$ending/t1.$k.$ending" "$ending/p$k.$ending" || equal=1
     done
-    [ $equal = 0 ] && [ "$(count $ending)" = 120 ]
+    [ $equal = 0 ] && [ "$(count "$ending")" = 120 ]
     result $? "$ending: files are the same for any threads, and those of all parts are the whole"
     touch "$ending/30.$ending"
     refuses 2 "voxfilt: $ending/30.$ending: it would continue the stack of 30; remove it first" \
-        stack $ending --part 1/4 -f identity -o "$ending/%d.$ending"
+        stack "$ending" --part 1/4 -f identity -o "$ending/%d.$ending"
     refuses 2 "voxfilt: $ending/%03d.$ending: --part: it would replace files that other parts read" \
-        stack $ending --part 1/2 -o "$ending/%03d.$ending"
+        stack "$ending" --part 1/2 -o "$ending/%03d.$ending"
     refuses 2 "voxfilt: --piece: cat cannot join files of the format $ending; --part writes complete ones" \
-        stack $ending --piece 1/2 -o "$ending/x%d.$ending"
+        stack "$ending" --piece 1/2 -o "$ending/x%d.$ending"
     # Ten planes need one more on either side: their files are opened, and the first.
     for k in 001 002 003 004 005 006 007 008 009 022 023 024 025 026 027 028 029; do
         printf x > "$ending/$k.$ending"
     done
-    stack $ending -f gauss:0.25 --planes 11:21 --out-format raw --out-endian little -o back.raw
+    stack "$ending" -f gauss:0.25 --planes 11:21 --out-format raw --out-endian little -o back.raw
     same "$ending: ten planes need twelve files and the first" back.raw ten.raw
-    stack $ending -f gauss:0.25 -o "none/%d.$ending" 2> ../stderr
+    stack "$ending" -f gauss:0.25 -o "none/%d.$ending" 2> ../stderr
     [ $? = 3 ] && [ "$(count none)" = 0 ] && grep -q "^voxfilt: $ending/001.$ending: " ../stderr && [ "$(wc -l < ../stderr)" = 1 ]
     result $? "$ending: a damaged one is named, and leaves nothing"
-    stack $ending -f gauss:0.25 --out-format raw > out.raw 2> ../stderr
+    stack "$ending" -f gauss:0.25 --out-format raw > out.raw 2> ../stderr
     [ $? = 3 ] && [ ! -s out.raw ]
     result $? "$ending: into a pipe, before the first byte"
 done
