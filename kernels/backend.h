@@ -97,7 +97,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
 
 enum op_kind {
     OP_TAPS,    /* u ← Σ w·v */
-    OP_PASSES,  /* several OP_TAPS, one after another, as one */
+    OP_PASSES,  /* several OP_TAPS, one after another, as one; or OP_WEIGH, these and OP_AVERAGE */
     OP_HEAT,    /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
     OP_UNSHARP, /* u ← fma(amount, kept − Σ w·v, kept): kept is the step's input, the sum its blur */
     OP_COMBINE, /* u ← a function of kept and u: combine.def */
@@ -156,7 +156,9 @@ struct op {
 
     /* OP_PASSES: separable convolution. Each pass has taps along one axis; they share work, edge, outside and
        channels. Each pass rounds to the work type and applies the edge rule by itself; nobody sees the
-       samples between them. The last pass may be OP_UNSHARP. A backend need not have it. */
+       samples between them. The last pass may be OP_UNSHARP. Of an average, OP_WEIGH comes first and
+       OP_AVERAGE last, and channels behind those that are computed are as before. A backend need not have it.
+     */
     size_t pass_count;
     const struct op *passes;
 

@@ -226,17 +226,18 @@ END_TEST
 
 /* ---- which form serves ---- */
 
-/* Call ask with the step of a stage of f32 samples on a grid. */
-static void with_step(const char *options, const struct grid *given,
+/* Call ask with the step of a stage of f32 samples on a grid, some of which may be missing. */
+static void with_step(const char *options, const struct grid *given, bool missing,
                       void (*ask)(struct step *step, void *context), void *context)
 {
-    const struct encoding encoding = plain_encoding(WORK_F32, 1);
+    struct encoding encoding = plain_encoding(WORK_F32, 1);
     struct grid grid = *given;
     struct command command;
     struct stage stage;
     struct step step;
     struct fault fault;
 
+    encoding.missing = encoding.weighs = missing;
     command_parse(&command, PROGRAM_VOXFILT, options);
     command_stage(&command, &grid, &stage);
     ck_assert(lower_stage(&stage, &grid, &encoding, WORK_F32, &step, &fault));
@@ -252,7 +253,7 @@ struct question {
     const char *rung;
     struct shape shape;
     unsigned steps;
-    bool joined, served;
+    bool joined, missing, served;
     struct form form;
 };
 
@@ -274,7 +275,7 @@ static struct question question_of(const struct way *way, const char *rung, cons
     struct question question = {
         .way = way, .rung = rung, .shape = lower_shape(grid, 1), .steps = 1, .joined = joined};
 
-    with_step(options, grid, ask_form, &question);
+    with_step(options, grid, question.missing, ask_form, &question);
     return question;
 }
 
@@ -334,7 +335,7 @@ START_TEST(rows_choose_their_rung)
         for (size_t k = 0; k < LENGTH(rows); k++) {
             const struct grid grid = grid_make(3, rows[k].nx, 64, 12);
             struct question asked = {.way = &ways[i], .shape = lower_shape(&grid, 1), .steps = rows[k].steps};
-            with_step(rows[k].options, &grid, ask_form, &asked);
+            with_step(rows[k].options, &grid, false, ask_form, &asked);
             ck_assert(asked.served);
             ck_assert_msg(strcmp(asked.form.rung->name, rows[k].rung) == 0, "%s, %zu columns: %s",
                           rows[k].options, rows[k].nx, asked.form.rung->name);
@@ -381,6 +382,25 @@ static void ask_operations(struct step *step, void *last)
     ck_assert_ptr_eq(step->ops[0].taps, first.taps);
 }
 
+/* An average becomes one operation, or its passes do. */
+static void ask_average(struct step *step, void *unused)
+{
+    (void)unused;
+    ck_assert_uint_eq(step->count, 5);
+    ck_assert(lower_join(step, 0));
+    ck_assert_uint_eq(step->count, 1);
+    ck_assert_uint_eq(step->ops[0].pass_count, 5);
+    ck_assert_uint_eq(step->ops[0].channels, 1);
+    ck_assert(step->ops[0].begins);
+    ck_assert(!op_reads_kept(&step->ops[0]));
+    lower_part(step, 0);
+    ck_assert_uint_eq(step->count, 5);
+    ck_assert_uint_eq(step->last_reader, 4);
+    ck_assert(lower_join(step, 1));
+    ck_assert_uint_eq(step->count, 3);
+    ck_assert_uint_eq(step->ops[1].pass_count, 3);
+}
+
 static void ask_single(struct step *step, void *unused)
 {
     (void)unused;
@@ -392,9 +412,10 @@ START_TEST(passes_join_and_part)
     const struct grid grid = grid_make(3, 40, 30, 20);
     enum op_kind blurred = OP_TAPS, sharp = OP_UNSHARP;
 
-    with_step("-f gauss:1.5", &grid, ask_operations, &blurred);
-    with_step("-f unsharp:1.5,0.5", &grid, ask_operations, &sharp);
-    with_step("-f heat", &grid, ask_single, NULL);
+    with_step("-f gauss:1.5", &grid, false, ask_operations, &blurred);
+    with_step("-f unsharp:1.5,0.5", &grid, false, ask_operations, &sharp);
+    with_step("-f heat", &grid, false, ask_single, NULL);
+    with_step("-f gauss:1.5", &grid, true, ask_average, NULL);
 }
 END_TEST
 
@@ -411,6 +432,10 @@ static void check_joined(const struct way *way, const char *rung, const char *fi
 
 START_TEST(volumes_are_joined)
 {
+    static const struct {
+        const char *options;
+        bool served;
+    } averages[] = {{"-f gauss:1.5", true}, {"-f gauss:1.5 -e wrap", true}, {"-f gauss:1.5 -e hold", false}};
     const struct grid large = grid_make(3, 512, 512, 512), small = grid_make(3, 40, 30, 20),
                       flat = grid_make(2, 512, 512, 1);
 
@@ -423,6 +448,16 @@ START_TEST(volumes_are_joined)
         check_joined(&ways[i], "passes", "-f unsharp:1.5,1", &small, true);
         check_joined(&ways[i], "passes", "-f box:9", &large, false);
         check_joined(&ways[i], "passes", "-f gauss:1.5", &flat, false);
+        for (size_t k = 0; k < LENGTH(averages); k++) {
+            struct question asked = {.way = &ways[i],
+                                     .shape = lower_shape(&small, 2),
+                                     .steps = 1,
+                                     .rung = "passes",
+                                     .joined = true,
+                                     .missing = true};
+            with_step(averages[k].options, &small, true, ask_form, &asked);
+            ck_assert_int_eq(asked.served, averages[k].served);
+        }
     }
 }
 END_TEST

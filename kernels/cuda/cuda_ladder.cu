@@ -16,7 +16,7 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_ti
     RUNG(REGISTER, "register", "a walk along the planes, each thread's column in registers")                 \
     RUNG(PLANE, "plane", "one step of a volume, streamed along the planes")                                  \
     RUNG(STRIP, "strip", "one step of a picture or of a volume's planes, the sums in registers")             \
-    RUNG(PASSES, "passes", "taps of one axis")                                                               \
+    RUNG(PASSES, "passes", "taps or extremes of one axis")                                                   \
     RUNG(FUSED, "fused", "several steps a pass over memory")                                                 \
     RUNG(RESIDENT, "resident", "hundreds of steps of a small volume, in registers")
 
@@ -34,6 +34,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[STRIP], &cuda_rung_faces, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_median, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_median, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[NAIVE], &cuda_rung_rank, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_bilateral, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_VOLUMES, CUDA_CHAINS, CUDA_ANY_STEPS},

@@ -579,11 +579,16 @@ static void unite(struct reach *reach, const struct reach *other)
     widen(reach, other->high);
 }
 
-/* One operation that does what several passes do, and reaches as far as all of them. */
+/* One operation that does what several passes do, and reaches as far as all of them. Where it makes averages,
+   these are all that it computes. */
 static struct op join(const struct op *passes, size_t count)
 {
-    struct op joint = passes[0];
+    const struct op *last = &passes[count - 1];
+    struct op joint = last->kind == OP_AVERAGE ? *last : passes[0];
 
+    joint.begins = passes[0].begins;
+    if (joint.kind == OP_AVERAGE)
+        joint.channels = joint.weighed;
     joint.kind = OP_PASSES;
     joint.taps = NULL;
     joint.passes = passes;
@@ -607,18 +612,30 @@ static void move_ops(struct step *step, size_t index, size_t from, size_t to)
         step->last_reader = step->last_reader + to - from;
 }
 
-bool lower_join(struct step *step, size_t index)
+/* Operations of a chain of passes, from an index on. */
+static size_t count_passes(const struct step *step, size_t index, bool weighed)
 {
-    struct op *passes = step->passes + step->pass_count;
-    bool weighed = index > 0 && step->ops[index - 1].kind == OP_WEIGH;
     size_t count = 0;
 
     while (index + count < step->count && op_is_chain(&step->ops[index + count]) &&
            step->ops[index + count].begins == (count == 0 && !weighed))
         count++;
+    return count;
+}
+
+bool lower_join(struct step *step, size_t index)
+{
+    struct op *passes = step->passes + step->pass_count;
+    const bool averages = index < step->count && step->ops[index].kind == OP_WEIGH;
+    const bool weighed = averages || (index > 0 && step->ops[index - 1].kind == OP_WEIGH);
+    size_t count = count_passes(step, index + averages, weighed);
+
     /* What is outside weighs more or less from pass to pass. */
     if (count < 2 || step->ops[index].missing || (weighed && step->ops[index].outside != NULL))
         return false;
+    /* An average takes what is around its passes along. */
+    if (averages)
+        count += 2;
     /* The passes move aside, where lower_part finds them again. */
     memcpy(passes, step->ops + index, count * sizeof *passes);
     step->pass_count += count;

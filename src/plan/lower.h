@@ -40,8 +40,9 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);
 
-/* Let one operation, an OP_PASSES, stand for the passes of the chain that an operation begins; false where it
-   begins none, or one without two passes. And back, the last ones joined first. */
+/* Let one operation, an OP_PASSES, stand for the passes of the chain that an operation begins, or, from its
+   OP_WEIGH on, for a whole average; false where it begins none, or one without two passes. And back, the last
+   ones joined first. */
 bool lower_join(struct step *step, size_t index);
 void lower_part(struct step *step, size_t index);
 

@@ -4,53 +4,19 @@
  *
  * Known as: rank-order (order-statistic) filter, erosion and dilation; selection and sorting networks.
  * Idea: samples become whole numbers of the same order, so that NaN and −0 need no thought. In the windows
- * with names, a thread walks along the rows with four columns (two of a volume). It sorts each column of a
- * window once, and two windows side by side merge the columns that they share once. Elsewhere a thread
- * bisects: it counts the samples up to the middle of what is left, and both ends then move to samples. Adds:
- * networks that are merges of sorted lists (Batcher), of which the compiler drops whatever no result needs.
- * Costs: some 20 minima and maxima a sample for 3×3, 90 for 5×5, 120 for 3×3×3. Bisection reads all samples
- * of the window some eight times from L1. Traffic per sample: 2 words. Wins when: the op is a rank; nothing
- * else serves one. */
+ * with names, a thread walks along the rows with four columns (two of a volume), two rows at a time. What two
+ * windows below each other share of a column is sorted once, and two windows side by side merge the columns
+ * that they share once. Elsewhere a thread bisects: it counts the samples up to the middle of what is left,
+ * and both ends then move to samples. Adds: networks that are merges of sorted lists (Batcher), of which the
+ * compiler drops whatever no result needs. Costs: 18 minima and maxima a sample for 3×3, 70 for 5×5, 110 for
+ * 3×3×3, in the pipeline that has half of the lanes; edges have a loop of their own, since indices would go
+ * through it, too. Bisection reads all samples of the window some eight times from L1. Traffic per sample: 2
+ * words. Wins when: the op is a rank; nothing else serves one. */
 #include "kernels/cuda/ladder/cuda_each_sample.cuh"
+#include "kernels/cuda/shared/cuda_order.cuh"
 
 namespace
 {
-
-/* ---- samples in order ---- */
-
-CUDA_INLINE int32_t order_of(float value)
-{
-    return arith_order_f32(value);
-}
-CUDA_INLINE int64_t order_of(double value)
-{
-    return arith_order_f64(value);
-}
-CUDA_INLINE float ordered(int32_t order)
-{
-    return arith_ordered_f32(order);
-}
-CUDA_INLINE double ordered(int64_t order)
-{
-    return arith_ordered_f64(order);
-}
-
-template <typename T> struct order_for;
-template <> struct order_for<float> {
-    using type = int32_t;
-};
-template <> struct order_for<double> {
-    using type = int64_t;
-};
-
-template <typename Order> CUDA_INLINE Order lesser(Order a, Order b)
-{
-    return a < b ? a : b;
-}
-template <typename Order> CUDA_INLINE Order greater(Order a, Order b)
-{
-    return a < b ? b : a;
-}
 
 /* ---- any window ---- */
 
@@ -97,7 +63,7 @@ CUDA_INLINE typename order_for<T>::type select(const rank_window<T> &window, con
 }
 
 template <typename T>
-__global__ void __launch_bounds__(EACH_THREADS)
+__global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()))
     rank_kernel(each_part<T> part, cuda_edge<T> edge, rank_window<T> window)
 {
     each_site site;
@@ -208,7 +174,7 @@ template <typename T> struct median_walk {
     unsigned tiles, runs;           /* blocks along x and along the walk */
     cuda_edge<T> edge;
     struct reach x, along, across; /* of the window; across: planes of a volume */
-    bool descends;
+    T sign;                        /* -1: the greatest comes first */
 };
 
 /* As many samples as a thread owns side by side, without room after them. */
@@ -216,16 +182,28 @@ template <typename T, int Count> struct alignas(Count * sizeof(T) < 16 ? Count *
     T samples[Count];
 };
 
-/* A window of (2 Radius + 1)² samples, or with Depth of as many planes. */
+/* A window of (2 Radius + 1)² samples, or with Depth of as many planes. Of a volume, where columns cost most,
+   lanes get the sorted columns beside their own from their neighbours, and the first and the last one have no
+   samples of their own to find. */
 template <typename T_, int Radius_, bool Solid_> struct median_form {
     using T = T_;
     using Order = typename order_for<T>::type;
     static constexpr int Radius = Radius_, Side = 2 * Radius + 1, Depth = Solid_ ? Side : 1;
-    static constexpr int Columns = Solid_ ? 2 : 4, Cells = Columns + 2 * Radius; /* of a thread */
+    static constexpr int Columns = Solid_ ? 2 : 4;                                   /* of a thread */
+    static constexpr int Beside = Solid_ ? 0 : Radius, Cells = Columns + 2 * Beside; /* that it loads */
+    static constexpr int First = Solid_ ? 1 : 0;                                     /* lane that stores */
+    static constexpr int Width = (CUDA_WARP - 2 * First) * Columns;
     static constexpr int List = Side * Depth, Rank = Side * List / 2;
-    static constexpr int Warps = 8, Run = 16; /* rows of a thread */
+    static constexpr bool Light = !Solid_ && Radius == 1 && sizeof(T) == 4; /* memory binds */
+    static constexpr int Warps = Light ? 8 : 4, Run = Light ? 16 : 32;      /* rows of a thread */
     static constexpr bool Solid = Solid_;
     static_assert(!Solid || Radius == 1, "columns of a volume are merged from three lists");
+
+    /* Blocks that a multiprocessor should hold. Elsewhere than on 9.0, ptxas wants more registers for 5x5. */
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return Light || (Radius > 1 && code != 90) ? 3 : 4;
+    }
 };
 
 /* Where a thread reads and writes. */
@@ -235,7 +213,6 @@ template <typename Form> struct median_place {
     int columns[Form::Cells];     /* −1: outside the grid */
     T outside;
     int x;
-    bool whole;    /* all own columns are in the grid */
     unsigned held; /* a bit for each own column that the edge rule holds in all rows */
 };
 
@@ -247,8 +224,9 @@ CUDA_INLINE void find_place(const median_walk<typename Form::T> &walk, int x, lo
     const int channel = static_cast<int>(layer - plane * walk.channels);
     const bool across = Form::Solid && !cuda_reach::inside(walk.across, plane, walk.planes);
 
+    const int last = walk.nx - 1 + Form::Radius; /* that a window reads */
+
     place->x = x;
-    place->whole = x + Form::Columns <= walk.nx;
     place->outside = walk.edge.rule == EDGE_CONSTANT ? walk.edge.outside[channel] : typename Form::T(0);
     place->held = 0;
 #pragma unroll
@@ -259,7 +237,8 @@ CUDA_INLINE void find_place(const median_walk<typename Form::T> &walk, int x, lo
     }
 #pragma unroll
     for (int i = 0; i < Form::Cells; i++)
-        place->columns[i] = static_cast<int>(cuda_edge_index(walk.edge.rule, x + i - Form::Radius, walk.nx));
+        place->columns[i] =
+            static_cast<int>(cuda_edge_index(walk.edge.rule, min(x + i - Form::Beside, last), walk.nx));
 #pragma unroll
     for (int i = 0; i < Form::Columns; i++) {
         const bool held = across || !cuda_reach::inside(walk.x, x + i, walk.nx);
@@ -267,60 +246,80 @@ CUDA_INLINE void find_place(const median_walk<typename Form::T> &walk, int x, lo
     }
 }
 
-/* The samples of all columns at a place of the walk, those of several planes sorted. */
+/* The samples of all columns at a place of the walk. */
 template <typename Form>
-CUDA_INLINE void load_slice(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
-                            long long at, typename Form::Order (&slice)[Form::Cells][Form::Depth])
+CUDA_INLINE void load_line(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
+                           long long at, typename Form::T (&line)[Form::Cells][Form::Depth])
 {
     using T = typename Form::T;
-    const long long line = cuda_edge_index(walk.edge.rule, at, walk.extent);
+    const long long source = cuda_edge_index(walk.edge.rule, at, walk.extent);
 
 #pragma unroll
     for (int d = 0; d < Form::Depth; d++) {
-        const T *row = place.planes[d] == NULL || line < 0 ? NULL : place.planes[d] + line * walk.line;
-        median_pack<T, Form::Columns> own = {};
-        if (row != NULL && place.whole)
-            own = *reinterpret_cast<const median_pack<T, Form::Columns> *>(row + place.x);
+        const T *row = place.planes[d] == NULL || source < 0 ? NULL : place.planes[d] + source * walk.line;
 #pragma unroll
-        for (int i = 0; i < Form::Cells; i++) {
-            const int k = i - Form::Radius;
-            T value;
-            if (k >= 0 && k < Form::Columns && place.whole)
-                value = row == NULL ? place.outside : own.samples[k >= 0 && k < Form::Columns ? k : 0];
-            else
-                value = row == NULL || place.columns[i] < 0 ? place.outside : row[place.columns[i]];
-            slice[i][d] = order_of(walk.descends ? -value : value);
-        }
+        for (int i = 0; i < Form::Cells; i++)
+            line[i][d] = row == NULL || place.columns[i] < 0 ? place.outside : row[place.columns[i]];
     }
-    if constexpr (Form::Depth > 1) {
+}
+
+/* The same where the grid has them all; `rows` are at the thread's first own column, or at the first one. */
+template <typename Form>
+CUDA_INLINE void load_easily(const typename Form::T *const (&rows)[Form::Depth],
+                             const median_place<Form> &place,
+                             typename Form::T (&line)[Form::Cells][Form::Depth])
+{
+    using pack = median_pack<typename Form::T, Form::Columns>;
+
+#pragma unroll
+    for (int d = 0; d < Form::Depth; d++) {
+        if constexpr (Form::Beside == 0) {
+#pragma unroll
+            for (int i = 0; i < Form::Cells; i++)
+                line[i][d] = rows[d][place.columns[i]];
+            continue;
+        }
+        const pack own = *reinterpret_cast<const pack *>(rows[d]);
 #pragma unroll
         for (int i = 0; i < Form::Cells; i++) {
-            typename Form::Order sorted[Form::Depth];
-            sort(slice[i], sorted);
-#pragma unroll
-            for (int d = 0; d < Form::Depth; d++)
-                slice[i][d] = sorted[d];
+            const int k = i - Form::Beside;
+            line[i][d] = k >= 0 && k < Form::Columns ? own.samples[k >= 0 && k < Form::Columns ? k : 0]
+                                                     : rows[d][place.columns[i] - place.x];
         }
     }
 }
 
-/* The sorted column of a window, from the slices that it crosses. */
+/* The orders of the samples of a line, those of several planes sorted. */
 template <typename Form>
-CUDA_INLINE void sort_column(const typename Form::Order (&slices)[Form::Side][Form::Cells][Form::Depth],
-                             int cell, typename Form::Order (&list)[Form::List])
+CUDA_INLINE void sort_slice(typename Form::T sign, const typename Form::T (&line)[Form::Cells][Form::Depth],
+                            typename Form::Order (&slice)[Form::Cells][Form::Depth])
+{
+#pragma unroll
+    for (int i = 0; i < Form::Cells; i++) {
+        typename Form::Order orders[Form::Depth];
+#pragma unroll
+        for (int d = 0; d < Form::Depth; d++)
+            orders[d] = order_of(line[i][d], sign);
+        sort(orders, slice[i]);
+    }
+}
+
+/* The samples of a column that two windows below each other share, sorted: all slices that the first one
+   crosses but its own first. */
+template <typename Form>
+CUDA_INLINE void sort_common(const typename Form::Order (&slices)[Form::Side + 1][Form::Cells][Form::Depth],
+                             int cell, typename Form::Order (&common)[Form::List - Form::Depth])
 {
     using Order = typename Form::Order;
 
     if constexpr (Form::Depth == 1) {
-        Order column[Form::Side];
+        Order column[Form::Side - 1];
 #pragma unroll
-        for (int i = 0; i < Form::Side; i++)
-            column[i] = slices[i][cell][0];
-        sort(column, list);
+        for (int i = 1; i < Form::Side; i++)
+            column[i - 1] = slices[i][cell][0];
+        sort(column, common);
     } else {
-        Order two[2 * Form::Depth];
-        merge(slices[0][cell], slices[1][cell], two);
-        merge(two, slices[2][cell], list);
+        merge(slices[1][cell], slices[2][cell], common);
     }
 }
 
@@ -339,78 +338,198 @@ CUDA_INLINE void merge_shared(const typename Form::Order (*lists)[Form::List],
     }
 }
 
+/* The medians of a line, from what its columns have in common with those of its neighbour, and their slices
+   that the neighbour has not. */
 template <typename Form>
-CUDA_INLINE void store_row(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
-                           typename Form::T *row, const typename Form::T *old, bool held,
-                           const typename Form::Order (&medians)[Form::Columns])
+CUDA_INLINE median_pack<typename Form::T, Form::Columns>
+find_medians(typename Form::T sign,
+             const typename Form::Order (&common)[Form::Cells][Form::List - Form::Depth],
+             const typename Form::Order (&slice)[Form::Cells][Form::Depth])
 {
-    using T = typename Form::T;
-    median_pack<T, Form::Columns> pack;
+    using Order = typename Form::Order;
+    Order lists[Form::Columns + 2 * Form::Radius][Form::List];
+    median_pack<typename Form::T, Form::Columns> medians;
 
 #pragma unroll
-    for (int i = 0; i < Form::Columns; i++) {
-        const T value = ordered(medians[i]);
-        pack.samples[i] = walk.descends ? -value : value;
-        if ((held || (place.held >> i & 1) != 0) && place.x + i < walk.nx)
-            pack.samples[i] = old[place.x + i];
-    }
-    if (place.whole) {
-        *reinterpret_cast<median_pack<T, Form::Columns> *>(row + place.x) = pack;
-        return;
+    for (int i = 0; i < Form::Cells; i++)
+        merge(common[i], slice[i], lists[i + Form::Radius - Form::Beside]);
+    if constexpr (Form::Beside == 0) {
+#pragma unroll
+        for (int k = 0; k < Form::List; k++) {
+            lists[0][k] = __shfl_up_sync(CUDA_ALL_LANES, lists[Form::Columns][k], 1);
+            lists[Form::Columns + 1][k] = __shfl_down_sync(CUDA_ALL_LANES, lists[1][k], 1);
+        }
     }
 #pragma unroll
+    for (int i = 0; i < Form::Columns; i += 2) {
+        Order shared[2 * Form::Radius * Form::List];
+        merge_shared<Form>(&lists[i + 1], shared);
+        medians.samples[i] = ordered(select_of<Form::Rank>(lists[i], shared)) * sign;
+        medians.samples[i + 1] =
+            ordered(select_of<Form::Rank>(lists[i + 2 * Form::Radius + 1], shared)) * sign;
+    }
+    return medians;
+}
+
+/* Store those that the edge rule does not hold. */
+template <typename Form>
+CUDA_INLINE void store_line(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
+                            typename Form::T *row, const typename Form::T *old, bool held,
+                            const median_pack<typename Form::T, Form::Columns> &medians)
+{
+#pragma unroll
     for (int i = 0; i < Form::Columns; i++) {
-        if (place.x + i < walk.nx)
-            row[place.x + i] = pack.samples[i];
+        const int x = place.x + i;
+        if (x < walk.nx)
+            row[x] = held || (place.held >> i & 1) != 0 ? old[x] : medians.samples[i];
     }
 }
 
-template <typename Form>
-__global__ void __launch_bounds__(CUDA_WARP *Form::Warps) median_kernel(median_walk<typename Form::T> walk)
-{
+/* The medians of a thread's lines, two at a time; Easy: the windows of all lanes are in the grid, but for
+   columns that others stand for, and none is held; then the next two are on their way meanwhile. */
+template <typename Form, bool Easy> struct median_lines {
+    using T = typename Form::T;
     using Order = typename Form::Order;
-    const unsigned tile = blockIdx.x % walk.tiles, rest = blockIdx.x / walk.tiles;
-    const long long layer = walk.first_plane * walk.channels + rest / walk.runs;
-    const int x = static_cast<int>(tile * CUDA_WARP + threadIdx.x) * Form::Columns;
-    const long long first = walk.first + (rest % walk.runs * Form::Warps + threadIdx.y) * Form::Run;
-    const long long end = first + Form::Run < walk.end ? first + Form::Run : walk.end;
-    Order slices[Form::Side][Form::Cells][Form::Depth] = {};
-    median_place<Form> place;
+    using pack = median_pack<T, Form::Columns>;
 
-    if (x >= walk.nx || first >= end)
-        return;
-    find_place(walk, x, layer, &place);
-    const long long own_plane = Form::Solid ? layer / walk.channels : 0;
-    const long long own = own_plane * walk.plane + layer % walk.channels * walk.channel;
-#pragma unroll 1
-    for (long long at = first - Form::Radius; at < end + Form::Radius; at++) {
-        const long long out = at - Form::Radius;
+    const median_walk<T> &walk;
+    const median_place<Form> &place;
+    const long long first; /* line */
+    const int count;
+    const T *rows[Form::Depth], *old;
+    T *to;
+    T lines[2][Form::Cells][Form::Depth];                   /* that come next */
+    Order slices[Form::Side + 1][Form::Cells][Form::Depth]; /* that two windows below each other cross */
+
+    CUDA_INLINE median_lines(const median_walk<T> &walk_, const median_place<Form> &place_, long long own,
+                             long long first_, int count_)
+        : walk(walk_), place(place_), first(first_), count(count_), old(walk.from + own + first * walk.line),
+          to(walk.to + own + first * walk.line), slices()
+    {
 #pragma unroll
-        for (int s = 0; s + 1 < Form::Side; s++) {
+        for (int d = 0; d < Form::Depth; d++)
+            rows[d] =
+                Easy ? place.planes[d] + (first - Form::Radius) * walk.line + (Form::Beside > 0 ? place.x : 0)
+                     : NULL;
+    }
+
+    /* Of an odd number of lines, the last one is loaded twice, and nothing comes of the second. */
+    CUDA_INLINE void load(int number)
+    {
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const int last = count + 2 * Form::Radius - 1;
+            if constexpr (Easy)
+                load_easily<Form>(rows, place, lines[k]);
+            else
+                load_line<Form>(walk, place, first - Form::Radius + min(number + k, last), lines[k]);
+#pragma unroll
+            for (int d = 0; d < Form::Depth; d++)
+                rows[d] += Easy ? walk.line : 0;
+        }
+    }
+
+    CUDA_INLINE void take()
+    {
+#pragma unroll
+        for (int s = 0; s + 2 < Form::Side + 1; s++) {
 #pragma unroll
             for (int i = 0; i < Form::Cells; i++) {
 #pragma unroll
                 for (int d = 0; d < Form::Depth; d++)
-                    slices[s][i][d] = slices[s + 1][i][d];
+                    slices[s][i][d] = slices[s + 2][i][d];
             }
         }
-        load_slice(walk, place, at, slices[Form::Side - 1]);
-        if (out < first)
-            continue;
-        Order lists[Form::Cells][Form::List], medians[Form::Columns];
-#pragma unroll
-        for (int i = 0; i < Form::Cells; i++)
-            sort_column<Form>(slices, i, lists[i]);
-#pragma unroll
-        for (int i = 0; i < Form::Columns; i += 2) {
-            Order shared[2 * Form::Radius * Form::List];
-            merge_shared<Form>(&lists[i + 1], shared);
-            medians[i] = select_of<Form::Rank>(lists[i], shared);
-            medians[i + 1] = select_of<Form::Rank>(lists[i + 2 * Form::Radius + 1], shared);
-        }
-        store_row(walk, place, walk.to + own + out * walk.line, walk.from + own + out * walk.line,
-                  walk.edge.rule == EDGE_HOLD && !cuda_reach::inside(walk.along, out, walk.extent), medians);
+        sort_slice<Form>(walk.sign, lines[0], slices[Form::Side - 1]);
+        sort_slice<Form>(walk.sign, lines[1], slices[Form::Side]);
     }
+
+    static CUDA_INLINE bool stores()
+    {
+        return Form::First == 0 || (threadIdx.x >= Form::First && threadIdx.x < CUDA_WARP - Form::First);
+    }
+
+    CUDA_INLINE void store(int number, const pack &medians)
+    {
+        if constexpr (Easy) {
+            if (stores())
+                *reinterpret_cast<pack *>(to + place.x) = medians;
+        } else if (number < count && stores()) {
+            const bool held =
+                walk.edge.rule == EDGE_HOLD && !cuda_reach::inside(walk.along, first + number, walk.extent);
+            store_line(walk, place, to, old, held, medians);
+        }
+        old += walk.line;
+        to += walk.line;
+    }
+
+    CUDA_INLINE void take_next(int number)
+    {
+        if (!Easy)
+            load(number);
+        take();
+    }
+
+    CUDA_INLINE void run()
+    {
+        if (Easy)
+            load(0);
+#pragma unroll
+        for (int number = 0; number < 2 * Form::Radius; number += 2) {
+            take_next(number);
+            if (Easy)
+                load(number + 2);
+        }
+#pragma unroll 1
+        for (int number = 0; number < count; number += 2) {
+            Order common[Form::Cells][Form::List - Form::Depth];
+            take_next(number + 2 * Form::Radius);
+#pragma unroll
+            for (int i = 0; i < Form::Cells; i++)
+                sort_common<Form>(slices, i, common[i]);
+            store(number, find_medians<Form>(walk.sign, common, slices[0]));
+            if (Easy && number + 2 < count)
+                load(number + 2 + 2 * Form::Radius);
+            store(number + 1, find_medians<Form>(walk.sign, common, slices[Form::Side]));
+        }
+    }
+};
+
+/* Whether the windows of a warp are easy, from a column and a line on. */
+template <typename Form>
+CUDA_INLINE bool is_easy(const median_walk<typename Form::T> &walk, int x, long long plane, long long first,
+                         int count)
+{
+    const int behind = x + Form::Width, around = max(Form::Radius, Form::First * Form::Columns);
+    const bool repeats = walk.edge.rule != EDGE_CONSTANT && walk.edge.rule != EDGE_HOLD;
+    const bool inside = x >= around && behind + around <= walk.nx &&
+                        (!Form::Solid || (plane >= Form::Radius && plane + Form::Radius < walk.planes));
+
+    return behind <= walk.nx && count % 2 == 0 && first >= Form::Radius &&
+           first + count + Form::Radius <= walk.extent && (repeats || inside);
+}
+
+template <typename Form>
+__global__ void __launch_bounds__(CUDA_WARP *Form::Warps, Form::residents(cuda_code()))
+    median_kernel(median_walk<typename Form::T> walk)
+{
+    const unsigned tile = blockIdx.x % walk.tiles, rest = blockIdx.x / walk.tiles;
+    const long long layer = walk.first_plane * walk.channels + rest / walk.runs;
+    const int warp_x = static_cast<int>(tile) * Form::Width;
+    const int x = warp_x + (static_cast<int>(threadIdx.x) - Form::First) * Form::Columns;
+    const long long first = walk.first + (rest % walk.runs * Form::Warps + threadIdx.y) * Form::Run;
+    median_place<Form> place;
+
+    if ((Form::First == 0 && x >= walk.nx) || first >= walk.end)
+        return;
+    find_place(walk, x, layer, &place);
+    const int count = static_cast<int>(min(static_cast<long long>(Form::Run), walk.end - first));
+    const long long plane = layer / walk.channels;
+    const long long own = (Form::Solid ? plane : 0) * walk.plane + layer % walk.channels * walk.channel;
+    if (is_easy<Form>(walk, warp_x, plane, first, count))
+        median_lines<Form, true>(walk, place, own, first, count).run();
+    else
+        median_lines<Form, false>(walk, place, own, first, count).run();
 }
 
 /* ---- the host ---- */
@@ -484,7 +603,7 @@ template <typename Form> struct median_blocks {
     {
         const long long length = static_cast<long long>(Form::Solid ? shape.rows : planes.count);
 
-        tiles = cuda_ceil_divide(static_cast<long long>(shape.nx), CUDA_WARP * Form::Columns);
+        tiles = cuda_ceil_divide(static_cast<long long>(shape.nx), Form::Width);
         runs = cuda_ceil_divide(length, Form::Warps * Form::Run);
         layers = static_cast<long long>(Form::Solid ? planes.count : 1) * shape.channels;
     }
@@ -503,11 +622,11 @@ template <typename T> bool median_shape(const struct cuda_question *asked, struc
     return with_median<T>(asked->op, is_picture, [&](auto chosen) {
         using Form = decltype(chosen);
         const median_blocks<Form> blocks(*asked->shape, {0, asked->shape->planes});
-        const double networks[] = {60, 150, 300};
+        const double networks[] = {22, 55, 85};
 
         if (blocks.all() > 0x7fffffff)
             return cuda_refuse(asked->refusal, "the grid is too large for a launch");
-        form->tile_x = CUDA_WARP * Form::Columns;
+        form->tile_x = Form::Width;
         form->tile_y = Form::Warps * Form::Run;
         form->coarsen = Form::Run;
         form->block = dim3(CUDA_WARP, Form::Warps);
@@ -548,7 +667,7 @@ template <typename Form> cudaError_t launch_median(const struct cuda_job *job)
     walk.x = op->x;
     walk.along = Form::Solid ? op->row : op->plane;
     walk.across = op->plane;
-    walk.descends = op->descends;
+    walk.sign = op->descends ? T(-1) : T(1);
     return CUDA_LAUNCH(job->stream, dim3(static_cast<unsigned>(blocks.all())), dim3(CUDA_WARP, Form::Warps),
                        0, median_kernel<Form>, walk);
 }

@@ -1,13 +1,15 @@
-/* Taps along one axis, without gaps: what gauss, box and unsharp masks are made of.
+/* Taps along one axis, without gaps: what gauss, box and unsharp masks are made of; and the extremes of such
+ * windows, of which erosion and dilation by boxes are made.
  *
  * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
- *   and uniform registers.
+ *   and uniform registers; of extremes, a blocked form of van Herk's and Gil and Werman's algorithm.
  * Idea: a thread has the sums of 8 or 16 samples in a line along the axis and goes through the taps in order.
  *   The samples that a tap meets are in registers, and its weight serves all sums; the next tap needs one
  *   sample more, in the slot of one that no tap needs any longer. Slots take turns, so nothing is moved.
  *   Across x, a thread owns 16 bytes of a row and loads each row by itself; its neighbours load it, too, and
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
- *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors.
+ *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
+ *   side share what lies in all of them, so their extremes take next to nothing for each further tap.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
  *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
@@ -15,6 +17,7 @@
  *   where weights do not fit into one.
  * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "kernels/cuda/shared/cuda_order.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 namespace
@@ -44,6 +47,8 @@ template <typename T> struct axis_job {
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
+    T sign;             /* OP_RANK: -1 where the greatest comes first in order */
+    typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
     alignas(16) T weights[Most + cuda_pack_of<T>::samples]; /* along x in packs, as in a row_piece */
 
     CUDA_INLINE T outside(int number) const
@@ -63,10 +68,109 @@ template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
     cuda_fill(sums, -T(0));
 }
 
+/* ---- extremes ---- */
+
+/* The place of a sample where the extreme comes first, and back. */
+template <typename T> CUDA_INLINE typename order_for<T>::type place_of(const axis_job<T> &job, T value)
+{
+    return order_of(value, job.sign) ^ job.flip;
+}
+template <typename T> CUDA_INLINE T placed(const axis_job<T> &job, typename order_for<T>::type place)
+{
+    return ordered(place ^ job.flip) * job.sign;
+}
+
+template <typename Order, int Pack>
+CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
+{
+#pragma unroll
+    for (int i = 0; i < Pack; i++)
+        least[i] = lesser(least[i], places[i]);
+}
+
+/* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read` has
+   those of a number. What lies in all windows is taken once; what precedes it counts for the first windows,
+   what follows it for the last ones. */
+template <int Group, int Pack, typename T, typename Read>
+CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, T (*found)[Pack])
+{
+    using Order = typename order_for<T>::type;
+    Order before[Group - 1][Pack], shared[Pack], places[Pack];
+
+#pragma unroll
+    for (int k = 0; k < Group - 1; k++)
+        read(k, before[k]);
+#pragma unroll
+    for (int k = Group - 3; k >= 0; k--)
+        take_lesser(before[k], before[k + 1]);
+    read(Group - 1, shared);
+#pragma unroll 4
+    for (int k = Group; k < job.span; k++) {
+        read(k, places);
+        take_lesser(shared, places);
+    }
+#pragma unroll
+    for (int o = 0; o < Group; o++) {
+        if (o > 0) {
+            read(job.span - 1 + o, places);
+            take_lesser(shared, places);
+        }
+#pragma unroll
+        for (int i = 0; i < Pack; i++) {
+            const Order place =
+                o < Group - 1 ? lesser(before[o < Group - 1 ? o : 0][i], shared[i]) : shared[i];
+            found[o][i] = placed(job, job.resumes ? lesser(place, place_of(job, found[o][i])) : place);
+        }
+    }
+}
+
+template <int Count, int Group, int Pack, typename T, typename Read>
+CUDA_INLINE void take_groups(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
+{
+#pragma unroll
+    for (int first = 0; first < Count; first += Group)
+        take_windows<Group, Pack>(
+            job, [&](int k, typename order_for<T>::type(&places)[Pack]) { read(first + k, places); },
+            &found[first]);
+}
+
+/* The first places of windows of three samples: all that they read is on its way at once. */
+template <int Count, int Pack, typename T, typename Read>
+CUDA_INLINE void take_threes(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
+{
+    typename order_for<T>::type places[Count + 2][Pack];
+
+#pragma unroll
+    for (int k = 0; k < Count + 2; k++)
+        read(k, places[k]);
+#pragma unroll
+    for (int o = 0; o < Count; o++) {
+#pragma unroll
+        for (int i = 0; i < Pack; i++)
+            found[o][i] = placed(job, lesser(lesser(places[o][i], places[o + 1][i]), places[o + 2][i]));
+    }
+}
+
+/* The extremes of windows that begin one behind the other, in groups as large as the windows allow. */
+template <int Count, int Pack, typename T, typename Read>
+CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
+{
+    if (job.span >= Count)
+        take_groups<Count, Count>(job, read, found);
+    else if (job.span >= Count / 2)
+        take_groups<Count, Count / 2>(job, read, found);
+    else if (job.span == 3 && !job.resumes)
+        take_threes(job, read, found);
+    else
+        take_groups<Count, 2>(job, read, found);
+}
+
 /* ---- across x ---- */
 
-template <typename Type> struct line_form {
+/* Extremes: whether windows have these instead of sums. */
+template <typename Type, bool Extremes_> struct line_form {
     using T = Type;
+    static constexpr bool Extremes = Extremes_;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Samples = 8;                    /* below each other, of a thread */
     static constexpr int Ahead = sizeof(T) == 4 ? 1 : 4; /* rows that are loaded before a tap needs them */
@@ -79,7 +183,7 @@ template <typename Type> struct line_form {
     /* Blocks that a multiprocessor should hold. */
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 : 2);
+        return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 - Extremes : 2);
     }
 
     /* Places that a block looks up; the last ones are loaded and not used. */
@@ -241,12 +345,11 @@ template <typename Form> struct line_tile {
         }
     }
 
-    template <bool Inside> CUDA_INLINE void run() const
+    template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
     {
-        T rows[Slots][Pack], sums[Samples][Pack];
+        T rows[Slots][Pack];
         int first = 0;
 
-        start(sums);
 #pragma unroll
         for (int number = 0; number < Slots - 1; number++)
             load<Inside>(number, rows[number]);
@@ -258,6 +361,31 @@ template <typename Form> struct line_tile {
 #pragma unroll 1
         for (; first < job.span; first += Slots)
             take_turn<Inside, false>(first, rows, sums);
+    }
+
+    template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
+    {
+        find_extremes(
+            job,
+            [&](int number, typename order_for<T>::type(&places)[Pack]) {
+                T row[Pack];
+                load<Inside>(number, row);
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    places[i] = place_of(job, row[i]);
+            },
+            found);
+    }
+
+    template <bool Inside> CUDA_INLINE void run() const
+    {
+        T sums[Samples][Pack];
+
+        start(sums);
+        if constexpr (Form::Extremes)
+            find<Inside>(sums);
+        else
+            chain<Inside>(sums);
         store(sums);
     }
 };
@@ -286,8 +414,9 @@ template <typename T> struct row_piece {
     }
 };
 
-template <typename Type> struct row_form {
+template <typename Type, bool Extremes_> struct row_form {
     using T = Type;
+    static constexpr bool Extremes = Extremes_;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Samples = 16;                   /* side by side, of a thread */
     static constexpr int Slots = Samples / Pack + 1;     /* packs */
@@ -302,7 +431,8 @@ template <typename Type> struct row_form {
     /* Before 8.6, ptxas wants more registers. */
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, (sizeof(T) == 4 ? 5 : 6) - (code < 86));
+        return cuda_residents(code, Threads,
+                              (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
@@ -461,6 +591,25 @@ template <typename Form> struct row_tile {
         }
     }
 
+    CUDA_INLINE void find(T (&sums)[Samples]) const
+    {
+        const T *const cells = staged(lane) + warp * Samples + piece.skipped;
+        T found[Samples][1];
+
+#pragma unroll
+        for (int s = 0; s < Samples; s++)
+            found[s][0] = sums[s];
+        find_extremes(
+            job,
+            [&](int number, typename order_for<T>::type(&place)[1]) {
+                place[0] = place_of(job, cells[number]);
+            },
+            found);
+#pragma unroll
+        for (int s = 0; s < Samples; s++)
+            sums[s] = found[s][0];
+    }
+
     /* Samples with a tap outside the grid keep their value. */
     CUDA_INLINE void hold(int row, int x, T (&sums)[Pack]) const
     {
@@ -494,7 +643,10 @@ template <typename Form> struct row_tile {
         fetch();
         if (works) {
             start(sums);
-            chain(sums);
+            if constexpr (Form::Extremes)
+                find(sums);
+            else
+                chain(sums);
         }
         __syncthreads();
         if (works)
@@ -504,15 +656,15 @@ template <typename Form> struct row_tile {
     }
 };
 
-template <typename T> CUDA_INLINE void run(row_form<T>, const axis_job<T> &job)
+template <typename T, bool Extremes> CUDA_INLINE void run(row_form<T, Extremes>, const axis_job<T> &job)
 {
     CUDA_SHARED(T, stage);
 
-    row_tile<row_form<T>>(job, stage).run();
+    row_tile<row_form<T, Extremes>>(job, stage).run();
 }
-template <typename T> CUDA_INLINE void run(line_form<T>, const axis_job<T> &job)
+template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>, const axis_job<T> &job)
 {
-    using form = line_form<T>;
+    using form = line_form<T, Extremes>;
     CUDA_SHARED(int, table);
     const line_tile<form> tile(job, table);
 
@@ -560,6 +712,11 @@ bool has_gaps(const struct op *op, enum axis axis)
     return false;
 }
 
+bool is_extreme(const struct op *op)
+{
+    return op->kind == OP_RANK && op->tap_count > 1 && (op->rank == 0 || op->rank + 1 == op->tap_count);
+}
+
 const struct reach *reach_along(const struct op *op, enum axis axis)
 {
     return axis == AXIS_X ? &op->x : axis == AXIS_ROW ? &op->row : &op->plane;
@@ -568,7 +725,9 @@ const struct reach *reach_along(const struct op *op, enum axis axis)
 /* Call act with the form for an op. */
 template <typename T, typename Act> auto with_form(const struct op *op, Act act)
 {
-    return axis_of(op) == AXIS_X ? act(row_form<T>()) : act(line_form<T>());
+    if (op->kind == OP_RANK)
+        return axis_of(op) == AXIS_X ? act(row_form<T, true>()) : act(line_form<T, true>());
+    return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
 /* The taps of a launch, from one on. */
@@ -599,7 +758,9 @@ template <typename T> axis_job<T> job_of(const struct op *op, const struct shape
     job.end = axis == AXIS_PLANE ? job.first + count : job.places;
     job.lines = job.channels * (axis == AXIS_X ? rows * count : axis == AXIS_ROW ? count : rows);
     job.channel_lines = axis == AXIS_ROW ? 1 : rows;
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, row_form<T>::Columns));
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, row_form<T, false>::Columns));
+    job.sign = op->descends ? T(-1) : T(1);
+    job.flip = op->rank > 0 ? -1 : 0;
     job.reach = *reach_along(op, axis);
     take_taps(op, 0, &job);
     return job;
@@ -620,7 +781,8 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
     form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
-    form->operations_per_update = cuda_operations(asked->op);
+    form->operations_per_update =
+        Form::Extremes ? 12.0 * (job.span + Form::Samples) / Form::Samples : cuda_operations(asked->op);
     form->reached = Form::Reached;
 }
 
@@ -629,7 +791,7 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
 bool is_too_large(const struct op *op, const struct shape *shape)
 {
     const enum axis axis = axis_of(op);
-    const size_t most = 65535, rows_of_tile = line_form<float>::Rows;
+    const size_t most = 65535, rows_of_tile = line_form<float, false>::Rows;
     const size_t lines = shape->channels * (axis == AXIS_ROW ? shape->planes : shape->rows);
     const size_t places = axis == AXIS_ROW ? shape->rows : shape->planes;
 
@@ -644,8 +806,8 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
 {
     const struct op *op = asked->op;
 
-    if (!op_is_chain(op) || op->tap_count == 0)
-        return cuda_refuse(asked->refusal, "only chains of taps run in passes");
+    if (!(op_is_chain(op) || is_extreme(op)) || op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "only chains of taps and extremes run in passes");
     if (axis_of(op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     if (op->kind == OP_UNSHARP && axis_of(op) != AXIS_PLANE)

@@ -9,7 +9,7 @@
  * Costs: the rows around a tile get their taps along x twice, and planes at the ends of a walk are taken
  *   twice; a register for each tap and sample.
  * Traffic per sample: 2 words, and what walks read twice, mostly found in the L2 cache; 1 more for
- *   an unsharp mask.
+ *   an unsharp mask. Where samples are missing, 4 more, and 2 for the weights.
  * Wins when: the windows reach equally far, and the volume has so many planes that walks are long.
  *
  * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
@@ -22,15 +22,27 @@
  * While the rows of one plane are taken up, those of the next come to be: one barrier a plane. What lies
  * outside the grid is brought by the edge rule, so that the passes know of no edge: a row above the grid is
  * another row of the plane, whose taps along x give the same values as that row's. Where the rule has a
- * constant there is nothing to bring, and rows and planes are of that constant after each pass. */
+ * constant there is nothing to bring, and rows and planes are of that constant after each pass.
+ *
+ * Averages of samples some of which are missing take three turns. The first takes all samples for present. A
+ * result that is a number has its usual bytes then, since every weight counts and a NaN would have spread; a
+ * block that meets a NaN ends, and marks its place. The other turns are for such places alone: chains of
+ * weights, which are 0 and 1, go to the channels of weights, and then those of samples, with 0 for what is
+ * missing, are divided by them. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
-/* The shape of a walk: how far all three windows reach, the samples below each other of a thread, and whether
-   the last pass is OP_UNSHARP. */
-template <typename Type, int Radius_, int Samples_, int Warps_, bool Sharpens_> struct separable_form {
+/* What a walk is for: passes; those of OP_UNSHARP; the three turns of an average. */
+enum class separable_end { plain, sharpens, marks, weighs, averages };
+
+/* The shape of a walk: how far all three windows reach, the samples below each other of a thread, and its
+ * end. */
+template <typename Type, int Radius_, int Samples_, int Warps_, separable_end End> struct separable_form {
     using T = Type;
-    static constexpr bool Sharpens = Sharpens_;
+    static constexpr bool Sharpens = End == separable_end::sharpens, Marks = End == separable_end::marks,
+                          Weighs = End == separable_end::weighs, Averages = End == separable_end::averages;
+    static constexpr bool Holds = Sharpens || End == separable_end::plain; /* serves EDGE_HOLD */
+    template <separable_end Other> using with = separable_form<T, Radius_, Samples_, Warps_, Other>;
     static constexpr int Radius = Radius_, Samples = Samples_, Taps = 2 * Radius + 1;
     static constexpr int Warps = Warps_, Threads = Warps * CUDA_WARP;
     static constexpr int Pack = cuda_pack_of<T>::samples;
@@ -47,8 +59,10 @@ template <typename Type, int Radius_, int Samples_, int Warps_, bool Sharpens_> 
     static constexpr int Stages = 3; /* planes that are brought at a time */
     static constexpr int StageSamples = Window * Pitch, PassedSamples = Window * Columns;
     static constexpr int Brought = Stages * StageSamples + 2 * PassedSamples;
-    static constexpr int TileSamples = Sharpens ? Rows * Columns : 0;
-    static constexpr size_t SharedBytes = sizeof(T) * (Brought + 2 * TileSamples);
+    static constexpr int TileSamples = Rows * Columns;
+    static constexpr int Tiles = Sharpens + 2 * Averages; /* where planes close: of the input, of weights */
+    static constexpr size_t SampleBytes = sizeof(T) * (Brought + 2 * Tiles * TileSamples);
+    static constexpr size_t SharedBytes = SampleBytes + (Marks ? 2 * sizeof(int) : 0);
 
     /* Its shared memory and asynchronous copies are those of 8.0, 8.7, 9.0 and 10.x. */
     static __host__ __device__ constexpr bool serves(int code)
@@ -66,6 +80,9 @@ template <typename Form> struct separable_job {
     int chunk;      /* planes a block computes */
     int chunks;
     T amount;                                            /* OP_UNSHARP */
+    int weighed;                                         /* channels */
+    int *marks;                                          /* of blocks that met a NaN */
+    T whole;                                             /* weight, where nothing is missing */
     long long to_stride;                                 /* samples from a plane to the next */
     T x[Form::Taps], row[Form::Taps], plane[Form::Taps]; /* weights */
 };
@@ -104,7 +121,7 @@ template <typename Form> struct separable_walk {
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP), sums()
     {
         const int z = static_cast<int>(blockIdx.z);
-        const bool holds = job.edge.rule == EDGE_HOLD;
+        const bool holds = may_hold();
 
         channel = z / job.chunks;
         x = static_cast<int>(blockIdx.x) * Form::Columns;
@@ -118,6 +135,13 @@ template <typename Form> struct separable_walk {
         find_columns();
         find_places();
         find_stored();
+    }
+
+    /* Whether samples may be held. They are not in an average; but for others than 9.0, ptxas would spill in
+       its first turn without the code that holds them. */
+    CUDA_INLINE bool may_hold() const
+    {
+        return (Form::Holds || (Form::Marks && cuda_code() != 90)) && job.edge.rule == EDGE_HOLD;
     }
 
     /* Places are kept in registers, where there are enough: compilers would find them anew for each plane,
@@ -296,7 +320,8 @@ template <typename Form> struct separable_walk {
     {
         stored_columns = min(job.from.nx - (x + own_column()), Wide);
         stored_rows = min(job.from.rows - (row + own_row()), Samples);
-        target = job.to.row(begin, channel, row + own_row()) + x + own_column();
+        const int to = channel + (Form::Weighs ? job.weighed : 0);
+        target = job.to.row(begin, to, row + own_row()) + x + own_column();
     }
 
     CUDA_INLINE void pass_columns(const T *rows, part &values) const
@@ -332,23 +357,51 @@ template <typename Form> struct separable_walk {
         }
     }
 
-    /* ---- OP_UNSHARP ---- */
+    /* ---- OP_UNSHARP and OP_AVERAGE ---- */
+
+    /* What samples count for: nothing where they are missing. A warp changes rows that it has brought. */
+    CUDA_INLINE void weigh_rows(T *stage) const
+    {
+#pragma unroll
+        for (int turn = 0; turn < Form::Turns; turn++) {
+            T *const cells = stage + (warp + turn * Form::Warps) * Form::Pitch;
+#pragma unroll 1
+            for (int i = lane * Pack; sources[turn] >= 0 && i < Form::Pitch; i += CUDA_WARP * Pack) {
+                T values[Pack];
+                cuda_load_packs<Pack>(cells + i, values);
+#pragma unroll
+                for (T &value : values)
+                    value = cuda_present(Form::Weighs && value == value ? T(1) : value, T(0));
+                cuda_put(cells + i, values);
+            }
+        }
+        __syncwarp();
+    }
 
     CUDA_INLINE const T *own_samples(int plane) const
     {
         return job.from.row(plane, channel, row + own_row()) + x + own_column();
     }
+    CUDA_INLINE const T *own_weights(int plane) const
+    {
+        return job.to.row(plane, channel + job.weighed, row + own_row()) + x + own_column();
+    }
 
-    /* Send for the step's input where the thread's samples are, in a plane that will be closed. */
+    /* Send for the step's input where the thread's samples are, and for their weights, in a plane that will
+       be closed. */
     CUDA_INLINE void fetch_originals(int plane, T *tile) const
     {
         const bool closes = plane >= begin && plane < end && stored_columns > 0;
-        const T *const from = own_samples(plane);
+        const T *const from = own_samples(plane), *const weights = own_weights(plane);
 
 #pragma unroll
-        for (int o = 0; o < Samples; o++)
-            cuda_copy_async_if<sizeof(beside)>(
-                closes && o < stored_rows, tile + column_at + o * Form::Columns, from + o * job.from.pitch);
+        for (int o = 0; o < Samples; o++) {
+            T *const to = tile + column_at + o * Form::Columns;
+            cuda_copy_async_if<sizeof(beside)>(closes && o < stored_rows, to, from + o * job.from.pitch);
+            if constexpr (Form::Averages)
+                cuda_copy_async_if<sizeof(beside)>(closes && o < stored_rows, to + Form::TileSamples,
+                                                   weights + o * job.to.pitch);
+        }
     }
 
     /* Samples of a plane, whose input is in such rows. */
@@ -363,6 +416,43 @@ template <typename Form> struct separable_walk {
             for (int i = 0; i < Wide; i++)
                 values[o][i] = cuda_unsharp(job.amount, came.values[i], values[o][i]);
         }
+    }
+
+    /* Samples of a plane, whose input and weights are in such rows. */
+    CUDA_INLINE void average(const T *rows, const T *weights, part &values) const
+    {
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            if (o >= stored_rows || stored_columns <= 0)
+                continue;
+            const beside came = *reinterpret_cast<const beside *>(rows + o * Form::Columns);
+            const beside weight = *reinterpret_cast<const beside *>(weights + o * Form::Columns);
+#pragma unroll
+            for (int i = 0; i < Wide; i++)
+                values[o][i] = came.values[i] == came.values[i]
+                                   ? cuda_average(values[o][i], weight.values[i], job.whole)
+                                   : came.values[i];
+        }
+    }
+
+    /* Whether a NaN was met, of planes of even and odd numbers. */
+    CUDA_INLINE int *flags() const
+    {
+        return reinterpret_cast<int *>(reinterpret_cast<char *>(stages) + Form::SampleBytes);
+    }
+
+    CUDA_INLINE void look_for_nan(int plane, const part &values) const
+    {
+        bool met = false;
+
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+#pragma unroll
+            for (int i = 0; i < Wide; i++)
+                met |= values[o][i] != values[o][i];
+        }
+        if (met)
+            flags()[plane & 1] = 1;
     }
 
     /* ---- storing ---- */
@@ -416,7 +506,7 @@ template <typename Form> struct separable_walk {
     /* Under `hold` the first and last planes are what came; what has been closed for them is not stored. */
     CUDA_INLINE void store_ready(int plane, const T *tile, part &values)
     {
-        const bool holds = job.edge.rule == EDGE_HOLD;
+        const bool holds = may_hold();
         const int closed = plane - Radius, planes = static_cast<int>(job.from.planes);
 
         if (holds && plane >= begin && plane < end && is_held(plane, planes)) {
@@ -428,6 +518,10 @@ template <typename Form> struct separable_walk {
             return;
         if constexpr (Form::Sharpens)
             sharpen(tile + column_at, Form::Columns, sums[0]);
+        if constexpr (Form::Marks)
+            look_for_nan(plane, sums[0]);
+        if constexpr (Form::Averages)
+            average(tile + column_at, tile + Form::TileSamples + column_at, sums[0]);
         if (Form::StoresWhole && stored_columns == Wide && stored_rows == Samples && !holds)
             store_whole(target, sums[0]);
         else if (!holds || !is_held(closed, planes))
@@ -460,6 +554,8 @@ template <typename Form> struct separable_walk {
     {
         for (int i = static_cast<int>(threadIdx.x); i < Form::Brought; i += Form::Threads)
             stages[i] = outside;
+        if (Form::Marks && threadIdx.x == 0)
+            flags()[0] = flags()[1] = 0;
         __syncthreads();
     }
 
@@ -470,7 +566,7 @@ template <typename Form> struct separable_walk {
 
     /* Of the plane that is taken, the next one and the one after it: whether they came. The next one's rows
        pass while the warps take what has passed before. */
-    CUDA_INLINE void run()
+    CUDA_INLINE void take_planes()
     {
         int next = 1, sent = 2; /* stages */
         unsigned side = 0;      /* of what has passed */
@@ -480,23 +576,46 @@ template <typename Form> struct separable_walk {
         bool comes = fetch(begin - Radius + 1, stages + Form::StageSamples);
         cuda_await_copies<1>();
         __syncwarp(); /* a warp passes rows that it has brought */
+        if constexpr (Form::Weighs || Form::Averages)
+            weigh_rows(stages);
         if (came)
             pass_rows(stages, passed);
 #pragma unroll 1
         for (int plane = begin - Radius; plane < end + Radius; plane++) {
-            if constexpr (Form::Sharpens)
-                fetch_originals(plane + 1 - Radius, originals + (side ^ 1) * Form::TileSamples);
+            if constexpr (Form::Tiles > 0)
+                fetch_originals(plane + 1 - Radius, originals + (side ^ 1) * Form::Tiles * Form::TileSamples);
             const bool will_come = fetch(plane + 2, stages + sent * Form::StageSamples);
             cuda_await_copies<1>();
             __syncthreads();
+            if (Form::Marks && flags()[(plane + 1) & 1] != 0)
+                break;
+            if constexpr (Form::Weighs || Form::Averages)
+                weigh_rows(stages + next * Form::StageSamples);
             if (comes)
                 pass_rows(stages + next * Form::StageSamples, passed + (side ^ 1) * Form::PassedSamples);
-            take(plane, came, passed + side * Form::PassedSamples, originals + side * Form::TileSamples);
+            take(plane, came, passed + side * Form::PassedSamples,
+                 originals + side * Form::Tiles * Form::TileSamples);
             side ^= 1;
             next = sent;
             sent = next_stage(sent);
             came = comes;
             comes = will_come;
+        }
+        cuda_await_copies<0>();
+    }
+
+    /* Of an average, the first turn marks the blocks that the others are for. */
+    CUDA_INLINE void run()
+    {
+        int *const mark = job.marks + (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+
+        if ((Form::Weighs || Form::Averages) && *mark == 0)
+            return;
+        take_planes();
+        if constexpr (Form::Marks) {
+            __syncthreads();
+            if (threadIdx.x == 0)
+                *mark = flags()[0] | flags()[1];
         }
     }
 };
@@ -517,10 +636,12 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 #define MOST_RADIUS 6
 
 /* As many warps as share the registers, and samples below each other as these hold sums of. */
-template <typename T, int Radius, bool Sharpens>
+template <typename T, int Radius, separable_end End>
 using form_for =
-    separable_form<T, Radius, (Radius <= 3 ? 5 : 4) - (Sharpens && sizeof(T) == sizeof(double)),
-                   Radius <= 3 || (Radius == 4 && sizeof(T) == sizeof(float)) ? 16 : 12, Sharpens>;
+    separable_form<T, Radius,
+                   (Radius <= 3 ? 5 : 4) - (End == separable_end::sharpens && sizeof(T) == sizeof(double)) -
+                       (End == separable_end::marks && Radius == 3),
+                   Radius + (End == separable_end::marks || sizeof(T) == sizeof(double)) <= 4 ? 16 : 12, End>;
 
 static bool reaches(struct reach reach, int radius)
 {
@@ -540,10 +661,12 @@ static bool is_whole(const struct op *pass, int x, int row, int plane)
 static int separable_radius(const struct op *op)
 {
     const int radius = op->x.high;
+    const size_t around = op->weighed > 0 ? 1 : 0; /* before the passes, and behind them */
+    const struct op *passes = op->passes + around;
 
-    return op->pass_count == 3 && radius >= 1 && radius <= MOST_RADIUS &&
-                   is_whole(&op->passes[0], radius, 0, 0) && is_whole(&op->passes[1], 0, radius, 0) &&
-                   is_whole(&op->passes[2], 0, 0, radius)
+    return op->pass_count == 3 + 2 * around && radius >= 1 && radius <= MOST_RADIUS &&
+                   is_whole(&passes[0], radius, 0, 0) && is_whole(&passes[1], 0, radius, 0) &&
+                   is_whole(&passes[2], 0, 0, radius)
                ? radius
                : 0;
 }
@@ -553,7 +676,12 @@ template <typename T, typename Act> static auto choose_form(const struct op *op,
 {
     return cuda_with_number<1, MOST_RADIUS, 1>(separable_radius(op), [=](auto chosen) {
         constexpr int Radius = decltype(chosen)::value;
-        return op_sharpens(op) ? act(form_for<T, Radius, true>()) : act(form_for<T, Radius, false>());
+        if constexpr (sizeof(T) == sizeof(float)) {
+            if (op->weighed > 0)
+                return act(form_for<T, Radius, separable_end::marks>());
+        }
+        return op_sharpens(op) ? act(form_for<T, Radius, separable_end::sharpens>())
+                               : act(form_for<T, Radius, separable_end::plain>());
     });
 }
 
@@ -564,9 +692,10 @@ template <typename Form> struct separable_cover {
     long long residents; /* blocks that run at once */
     long long chunk;     /* planes of a walk */
 
-    separable_cover(const struct cuda_limits *limits, const struct shape *shape, long long count)
+    separable_cover(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                    long long count)
         : across(cuda_ceil_divide(static_cast<long long>(shape->nx), Form::Columns)),
-          down(cuda_ceil_divide(static_cast<long long>(shape->rows), Form::Rows)), channels(shape->channels),
+          down(cuda_ceil_divide(static_cast<long long>(shape->rows), Form::Rows)), channels(op->channels),
           planes(count), residents(limits->multiprocessors)
     {
         chunk = cuda_march_chunk(planes, planes, [this](long long each, long long) { return time(each); });
@@ -607,16 +736,23 @@ template <typename Form> struct separable_cover {
    compute so many samples for each. */
 #define MOST_WASTE 1.5
 
+/* Of the walks of an average, the last one takes the most. */
+template <typename Form> static constexpr size_t greatest_shared()
+{
+    return Form::Marks ? Form::template with<separable_end::averages>::SharedBytes : Form::SharedBytes;
+}
+
 template <typename Form> static bool describe(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct shape *shape = asked->shape;
     const long long most = 65535, samples = 0x7fffffff;
-    const separable_cover<Form> cover(asked->limits, shape, static_cast<long long>(shape->planes));
+    const separable_cover<Form> cover(asked->limits, asked->op, shape, static_cast<long long>(shape->planes));
     const dim3 grid = cover.grid();
+    const size_t shared = greatest_shared<Form>();
 
-    if (!Form::serves(asked->limits->code) || Form::SharedBytes > asked->limits->shared_per_block)
+    if (!Form::serves(asked->limits->code) || shared > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "joined passes take %zu bytes of shared memory, a block has %zu",
-                           Form::SharedBytes, asked->limits->shared_per_block);
+                           shared, asked->limits->shared_per_block);
     if (grid.y > most || grid.z > most || static_cast<long long>(shape->planes) > samples ||
         static_cast<long long>(shape->rows * (shape->nx + CUDA_ROW_ALIGNMENT)) > samples)
         return cuda_refuse(asked->refusal, "the grid is too large for joined passes");
@@ -631,6 +767,8 @@ template <typename Form> static bool describe(const struct cuda_question *asked,
     form->kernel = reinterpret_cast<const void *>(&separable_kernel<Form>);
     form->bytes_per_update = sizeof(typename Form::T) *
                              (2 + Form::Sharpens + 2.0 * Form::Radius / static_cast<double>(cover.chunk));
+    if (Form::Marks) /* a chunk may be as short as a plane */
+        form->scratch_bytes = sizeof(int) * grid.x * grid.y * asked->op->weighed * shape->planes;
     form->operations_per_update = cuda_operations(asked->op);
     form->reached = 0.24;
     return true;
@@ -643,6 +781,9 @@ static bool separable_3d_shape(const struct cuda_question *asked, struct cuda_fo
         return cuda_refuse(asked->refusal,
                            "joined windows have no gaps and equal reach along three axes, up to %d samples",
                            MOST_RADIUS);
+    if (asked->op->weighed > 0 && (sizeof(T) != sizeof(float) || asked->op->edge == EDGE_HOLD))
+        return cuda_refuse(asked->refusal,
+                           "averages of what is there are joined in f32, where no sample is held");
     return choose_form<T>(asked->op, [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
 }
 
@@ -650,6 +791,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
 {
     using T = typename Form::T;
     const struct op *op = from->op->op;
+    const struct op *const passes = op->passes + (op->weighed > 0 ? 1 : 0);
     const auto kernel = separable_kernel<Form>;
     separable_job<Form> job = separable_job<Form>();
 
@@ -658,21 +800,30 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
     job.from = *static_cast<const cuda_view<T> *>(from->from);
     job.to = *static_cast<const cuda_view<T> *>(from->to);
     const struct shape shape = cuda_shape_of(from);
-    const separable_cover<Form> cover(from->limits, &shape, static_cast<long long>(from->planes.count));
+    const separable_cover<Form> cover(from->limits, op, &shape, static_cast<long long>(from->planes.count));
     job.edge = cuda_edge_of<T>(from->op);
     job.first = static_cast<int>(from->planes.first);
     job.end = job.first + static_cast<int>(from->planes.count);
     job.chunk = static_cast<int>(cover.chunk);
     job.chunks = static_cast<int>(cover.chunks());
-    job.amount = static_cast<T>(op->passes[2].amount);
+    job.amount = static_cast<T>(passes[2].amount);
+    job.weighed = static_cast<int>(op->weighed);
+    job.marks = static_cast<int *>(from->scratch);
+    job.whole = static_cast<T>(op->whole[0]);
     job.to_stride = job.to.plane_stride();
-    cuda_copy_weights(&op->passes[0], job.x);
-    cuda_copy_weights(&op->passes[1], job.row);
-    cuda_copy_weights(&op->passes[2], job.plane);
-    const cudaError_t error = cuda_permit_shared(kernel, Form::SharedBytes);
-    if (error != cudaSuccess)
-        return error;
-    return CUDA_LAUNCH(from->stream, cover.grid(), dim3(Form::Threads), Form::SharedBytes, kernel, job);
+    cuda_copy_weights(&passes[0], job.x);
+    cuda_copy_weights(&passes[1], job.row);
+    cuda_copy_weights(&passes[2], job.plane);
+    cudaError_t error = cuda_permit_shared(kernel, Form::SharedBytes);
+    if (error == cudaSuccess)
+        error = CUDA_LAUNCH(from->stream, cover.grid(), dim3(Form::Threads), Form::SharedBytes, kernel, job);
+    if constexpr (Form::Marks) {
+        if (error == cudaSuccess)
+            error = launch<typename Form::template with<separable_end::weighs>>(from);
+        if (error == cudaSuccess)
+            error = launch<typename Form::template with<separable_end::averages>>(from);
+    }
+    return error;
 }
 
 template <typename T> static cudaError_t separable_3d_launch(const struct cuda_job *job)
