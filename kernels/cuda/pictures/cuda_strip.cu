@@ -545,15 +545,6 @@ template <typename T> bool whole_shape(const struct cuda_question *asked, struct
     return serves;
 }
 
-/* Whether rows of a volume are so short that tiles at their ends count, which take more than twice as long as
-   others where rows end within a pack (5×5 taps on an H100). */
-template <typename T> bool has_slow_ends(size_t nx)
-{
-    const size_t pack = cuda_pack_of<T>::samples;
-
-    return nx % pack != 0 && nx < 3 * CUDA_WARP * pack;
-}
-
 bool is_picture_gradient(const struct op *op, bool is_picture)
 {
     return op->kind == OP_GRADIENT && is_picture && op->tap_count == 2;
@@ -568,8 +559,6 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
     if (!is_picture_gradient(asked->op, is_picture) &&
         (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
         return cuda_refuse(asked->refusal, "only chains of taps and gradients of pictures run in strips");
-    if (!is_picture && asked->wish->rung == NULL && has_slow_ends<T>(asked->shape->nx))
-        return cuda_refuse(asked->refusal, "short rows that end within a pack: rung plane is faster");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
         form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */
         return true;

@@ -133,6 +133,10 @@ template <typename T> static __device__ __forceinline__ void cuda_launder(T *num
 {
     asm volatile("" : "+r"(*number));
 }
+template <typename T> static __device__ __forceinline__ void cuda_launder(T **address)
+{
+    asm volatile("" : "+l"(*address));
+}
 
 /* A value that is in a register: to choose between two elements of arrays, compilers would choose between
    their addresses, and keep the arrays in memory. */

@@ -55,42 +55,82 @@ struct unrolled_form {
                                                                                : Blocks);
     }
 
-    /* Whether rows may end within a pack. Larger windows have no code for that: rows of whole packs would be
-       slower with it, and others are faster in strips. */
+    /* Whether rows may end within a pack, and tiles of bands cover them. Larger windows have no code for
+       that: rows of whole packs would be slower with it, and others are faster in strips. */
     static constexpr bool AnyRow = Across <= 2;
-    static_assert(!AnyRow || Order == UNROLLED_BY_ROWS, "blocks by taps lie inside as a whole, or do not");
+    static_assert(!AnyRow || (Order == UNROLLED_BY_ROWS && Beside == 1),
+                  "blocks by taps lie inside as a whole, or do not");
     static bool serves_row(size_t nx)
     {
         return nx >= Loaded && (AnyRow || nx % Pack == 0);
     }
 };
 
-/* Tiles that cover a line: those as wide as a warp, and, of an AnyRow, those of the last columns, whose lanes
- * stand in several groups below each other. Blocks of these are the last ones along y. */
+/* How the lanes of blocks cover the places of a line, of an AnyRow. The warps of a block lie below each
+ * other. Together they are as high as a band of places, of which each lane has a pack of columns. Lanes of a
+ * band follow each other from warp to warp, and behind the last one follows the first one of the next band:
+ * warps do not end where rows end, so that hardly any lane is idle, however long rows are.
+ *
+ * The first lane of the first band is in the middle of a warp. So if rows are as long as some warps, both
+ * ends of them are in one warp, and the others need nothing of what ends need. */
+struct unrolled_bands {
+    unsigned across;  /* lanes of a band: even, and so at least 2, for which the factor fits */
+    unsigned skipped; /* bands before the first one, whose lanes have nothing to do */
+    unsigned tiles;   /* blocks that cover all bands */
+    unsigned factor;  /* 2³² / across, rounded up */
+};
+
+static inline struct unrolled_bands unrolled_bands_of(long long nx, int pack, long long bands)
+{
+    struct unrolled_bands all = {};
+
+    all.across = static_cast<unsigned>(cuda_ceil_divide(nx, 2 * pack)) * 2;
+    all.skipped = (CUDA_WARP / 2 + all.across - 1) / all.across;
+    all.tiles = static_cast<unsigned>(cuda_ceil_divide(CUDA_WARP / 2 + all.across * bands, CUDA_WARP));
+    all.factor = static_cast<unsigned>(((1ULL << 32) + all.across - 1) / all.across);
+    return all;
+}
+
+/* The place of a lane of the block that is number `tile`. Outside the first and the last band there is
+   nothing to do, and so behind the last column. */
+struct unrolled_place {
+    int band, pack;
+
+    CUDA_INLINE unrolled_place(const struct unrolled_bands &bands, unsigned tile, unsigned lane)
+    {
+        const unsigned number = tile * CUDA_WARP + lane + bands.skipped * bands.across - CUDA_WARP / 2;
+        /* At most 1 too large. */
+        unsigned quotient =
+            static_cast<unsigned>(static_cast<unsigned long long>(number) * bands.factor >> 32);
+
+        quotient -= quotient * bands.across > number ? 1 : 0;
+        band = static_cast<int>(quotient) - static_cast<int>(bands.skipped);
+        pack = static_cast<int>(number - quotient * bands.across);
+    }
+};
+
+/* Tiles that cover a line: of an AnyRow, those of bands; of others, some side by side and some below each
+ * other. */
 struct unrolled_tiles {
-    unsigned across; /* blocks side by side */
-    unsigned wide;   /* blocks below each other that are as wide as a warp, */
-    unsigned all;    /* and all of them */
-    unsigned lanes;  /* side by side in the last columns */
+    struct unrolled_bands bands;
+    unsigned across, down;
 };
 
 template <typename Form> static inline struct unrolled_tiles unrolled_tile_up(long long nx, long long places)
 {
-    const long long rest = Form::AnyRow ? nx % Form::Columns : 0, down = cuda_ceil_divide(places, Form::Rows);
+    const long long down = cuda_ceil_divide(places, static_cast<long long>(Form::Rows));
     struct unrolled_tiles tiles = {};
 
-    tiles.across = static_cast<unsigned>(cuda_ceil_divide(nx - rest, Form::Columns));
-    tiles.wide = tiles.all = tiles.across > 0 ? static_cast<unsigned>(down) : 0;
-    tiles.across = tiles.across > 0 ? tiles.across : 1;
-    tiles.lanes = cuda_last_lanes(rest, Form::Pack);
-    if (rest > 0)
-        tiles.all += static_cast<unsigned>(
-            cuda_ceil_divide(places, tiles.across * Form::Rows * (CUDA_WARP / tiles.lanes)));
+    tiles.bands = unrolled_bands_of(nx, Form::Pack, down);
+    tiles.across = Form::AnyRow
+                       ? tiles.bands.tiles
+                       : static_cast<unsigned>(cuda_ceil_divide(nx, static_cast<long long>(Form::Columns)));
+    tiles.down = Form::AnyRow ? 1 : static_cast<unsigned>(down);
     return tiles;
 }
 
 /* A launch has a block for each tile side by side, tile below another, and line: nothing is divided but by
- * powers of 2. */
+ * powers of 2, and by the packs of a row. */
 template <typename Form> struct unrolled_job {
     using T = typename Form::T;
 
@@ -102,7 +142,7 @@ template <typename Form> struct unrolled_job {
     int first, end;    /* places to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
-    struct unrolled_tiles tiles;
+    struct unrolled_bands bands;
     cuda_edge<T> edge;
     T weights[Form::Height * Form::Stride]; /* in raster order */
 };
@@ -117,7 +157,9 @@ template <typename Form> struct unrolled_tile {
     const unrolled_job<Form> &job;
     int x;        /* this thread's first column */
     int begin;    /* its first place */
+    bool exists;  /* it has samples */
     bool inside;  /* no thread of the warp, by taps of the block, reads outside the grid or stores less */
+    bool between; /* the thread's places are inside, whatever its columns are */
     const T *top; /* what is read first */
     T *target;    /* what is stored first */
 
@@ -127,30 +169,22 @@ template <typename Form> struct unrolled_tile {
         const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
         const int origin = static_cast<int>(blockIdx.x) * Form::Columns;
 
-        if (Form::AnyRow && blockIdx.y >= job.tiles.wide) {
-            place_narrow(lane, warp);
-            return;
+        if constexpr (Form::AnyRow) {
+            const unrolled_place place(job.bands, blockIdx.x, threadIdx.x % CUDA_WARP);
+            x = place.pack * Pack;
+            begin = job.first + (place.band * Form::Warps + warp) * Samples;
+            exists = place.band >= 0 && x < job.nx && begin < job.end;
+            between = has_places(begin, Samples);
+            inside = !__any_sync(CUDA_ALL_LANES, exists && (!between || is_at_side()));
+        } else {
+            x = origin + lane * Pack;
+            begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + warp * Samples;
+            exists = x < job.nx && begin < job.end;
+            inside = Form::Order == UNROLLED_BY_ROWS
+                         ? is_inside(origin, Form::Columns, begin, Samples)
+                         : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
+            between = inside;
         }
-        x = origin + lane * Pack;
-        begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + warp * Samples;
-        inside = Form::Order == UNROLLED_BY_ROWS
-                     ? is_inside(origin, Form::Columns, begin, Samples)
-                     : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
-        point();
-    }
-
-    /* Among the last columns. */
-    CUDA_INLINE void place_narrow(int lane, int warp)
-    {
-        const unsigned lanes = job.tiles.lanes,
-                       number = (blockIdx.y - job.tiles.wide) * gridDim.x + blockIdx.x;
-        const unsigned group = (number * Form::Warps + static_cast<unsigned>(warp)) * (CUDA_WARP / lanes) +
-                               static_cast<unsigned>(lane) / lanes;
-
-        x = job.nx / Form::Columns * Form::Columns +
-            static_cast<int>(static_cast<unsigned>(lane) % lanes) * Pack;
-        begin = job.first + static_cast<int>(group) * Samples;
-        inside = false;
         point();
     }
 
@@ -164,8 +198,11 @@ template <typename Form> struct unrolled_tile {
        that threads share. */
     CUDA_INLINE bool is_inside(int column, int columns, int place, int count) const
     {
-        return column >= Before && column + columns + Before <= job.nx && place >= Down &&
-               place + count + Down <= job.places && place + count <= job.end;
+        return column >= Before && column + columns + Before <= job.nx && has_places(place, count);
+    }
+    CUDA_INLINE bool has_places(int place, int count) const
+    {
+        return place >= Down && place + count + Down <= job.places && place + count <= job.end;
     }
 
     CUDA_INLINE int end() const
@@ -319,13 +356,14 @@ template <typename Form> struct unrolled_tile {
 
     /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
        window, and the rows of its group after it. */
+    template <int Group>
     CUDA_INLINE void chain(int number, int down, const T (&rows)[All][Loaded], T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
         for (int tap = 0; tap < Form::Width; tap++) {
             const T weight = job.weights[down * Form::Width + tap];
 #pragma unroll
-            for (int g = 0; g < Form::Group; g++) {
+            for (int g = 0; g < Group; g++) {
                 const int o = number + g - down;
                 if (number + g >= All || o < 0 || o >= Samples)
                     continue;
@@ -359,7 +397,7 @@ template <typename Form> struct unrolled_tile {
             load_group(number + Group, rows);
 #pragma unroll
             for (int down = 0; down <= 2 * Down; down++)
-                chain(number, down, rows, sums);
+                chain<Group>(number, down, rows, sums);
 #pragma unroll
             for (int i = number; i < number + Group && i < All; i++) {
                 if (i >= 2 * Down)
@@ -469,8 +507,8 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
-    /* What the edge rule puts into the columns beside the grid. Where rows end within a pack, threads at the
-       sides load it by itself, and put it where it belongs. */
+    /* What the edge rule puts into the columns beside the grid. Of an AnyRow, threads at the sides load it by
+       itself, and put it where it belongs: rows may end within a pack. */
     struct outer_columns {
         int sources[Across]; /* from the edge on; below 0 they are nowhere in the grid */
         T constant;
@@ -495,24 +533,64 @@ template <typename Form> struct unrolled_tile {
     }
     CUDA_INLINE void put_beside(const T (&beside)[Across], T (&row)[Loaded]) const
     {
+        const int behind = job.nx - x + Before; /* of the row, the first column behind the grid */
+
+        if (x < Before) {
 #pragma unroll
-        for (int k = 0; k < Across; k++) {
-            if (x < Before)
+            for (int k = 0; k < Across; k++)
                 row[Before - 1 - k] = beside[k];
+            return;
+        }
 #pragma unroll
-            for (int i = Before + 1; i < Before + Pack + Across; i++) {
-                if (x + i - Before == job.nx + k)
-                    row[i] = beside[k];
-            }
+        for (int i = Before + 1; i < Before + Pack + Across; i++) {
+#pragma unroll
+            for (int k = 0; k < Across; k++)
+                row[i] = i == behind + k ? beside[k] : row[i];
+        }
+    }
+
+    /* Unrolled like run_unrolled, for warps with threads at the sides, whose places are inside. Registers do
+       not suffice to load a row ahead: rows come into L2 ahead, and other warps compute meanwhile. */
+    CUDA_INLINE void run_between() const
+    {
+        const outer_columns columns = find_beside();
+        const T *own = top;
+        T rows[All][Loaded], sums[Samples][Pack];
+
+#pragma unroll
+        for (int number = 0; number < All; number++) {
+            load_between(columns, own, rows[number]);
+            own += job.down;
+            cuda_launder(&own); /* addresses of all rows together would take too many registers */
+            if (number + 1 < All)
+                cuda_prefetch(own);
+#pragma unroll
+            for (int down = 0; down <= 2 * Down; down++)
+                chain<1>(number, down, rows, sums);
+            if (number >= 2 * Down)
+                store<true>(number - 2 * Down, sums[number >= 2 * Down ? number - 2 * Down : 0]);
+        }
+    }
+    CUDA_INLINE void load_between(const outer_columns &columns, const T *own, T (&row)[Loaded]) const
+    {
+        load_pack(own - (x >= Pack ? Pack : 0), row);
+        load_pack(own, row + Before);
+        load_pack(own + (x + Pack < job.nx ? Pack : 0), row + Before + Pack);
+        if (is_at_side()) {
+            T beside[Across];
+#pragma unroll
+            for (int k = 0; k < Across; k++)
+                beside[k] = columns.sources[k] < 0 ? columns.constant : own[columns.sources[k] - x];
+            put_beside(beside, row);
         }
     }
 
     /* Row by row, in a loop. Instructions that hardly any warp runs come from memory, too: unrolled, tiles at
-       the edges of large windows take ten times as long as those inside. `Ragged`: rows end within a pack. */
-    template <bool Ragged> CUDA_INLINE void run_rolled() const
+       the edges of large windows take ten times as long as those inside. */
+    CUDA_INLINE void run_rolled() const
     {
         const int rows = end() - begin + 2 * Down;
-        const bool aside = Ragged && is_at_side();
+        const bool aside = Form::AnyRow && is_at_side();
         T row[1][Loaded], next[Loaded], beside[Across] = {}, sums[2 * Down + 1][Pack] = {};
         outer_columns columns = {};
 
@@ -531,7 +609,7 @@ template <typename Form> struct unrolled_tile {
             load<true>(number + 1, next);
             if (aside)
                 load_beside(columns, number + 1, beside);
-            if (!Ragged)
+            if (!Form::AnyRow)
                 complete(row);
             chain_moving(row[0], sums);
             if (number >= 2 * Down)
@@ -553,14 +631,14 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
             tile.run_at_edges();
         return;
     }
-    if (tile.x >= job.nx || tile.begin >= job.end)
+    if (!tile.exists)
         return;
     if (tile.inside)
         tile.run_unrolled();
-    else if (Form::AnyRow && job.nx % Form::Pack != 0)
-        tile.template run_rolled<true>();
+    else if (Form::AnyRow && tile.between)
+        tile.run_between();
     else
-        tile.template run_rolled<false>();
+        tile.run_rolled();
 }
 
 /* ---- the host ---- */
@@ -583,10 +661,12 @@ template <typename Form>
 static inline bool unrolled_serves(const struct shape *shape, enum unrolled_axis axis)
 {
     const long long most = 65535, planes = static_cast<long long>(shape->planes);
+    const long long packs = cuda_ceil_divide(static_cast<long long>(shape->nx), Form::Pack);
 
     return Form::serves_row(shape->nx) &&
+           packs * cuda_ceil_divide(unrolled_places(shape, planes, axis), Form::Rows) <= INT32_MAX / 2 &&
            unrolled_tile_up<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis))
-                   .all <= most &&
+                   .down <= most &&
            unrolled_lines(shape, planes, axis) <= most;
 }
 
@@ -604,7 +684,7 @@ static inline void unrolled_describe(const struct cuda_question *asked, enum unr
     form->tile_y = Form::Rows;
     form->coarsen = Form::Samples;
     form->block = dim3(Form::Threads);
-    form->grid = dim3(tiles.across, tiles.all, static_cast<unsigned>(unrolled_lines(shape, planes, axis)));
+    form->grid = dim3(tiles.across, tiles.down, static_cast<unsigned>(unrolled_lines(shape, planes, axis)));
     form->kernel = reinterpret_cast<const void *>(&unrolled_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T);
     form->operations_per_update = cuda_operations(asked->op);
@@ -634,12 +714,13 @@ static inline cudaError_t unrolled_launch(const struct cuda_job *from, enum unro
     job.end = by_rows ? source.rows : first + count;
     job.channel_lines = by_rows ? 1 : source.rows;
     job.channels = source.channels;
-    job.tiles = unrolled_tile_up<Form>(job.nx, job.end - job.first);
+    const struct unrolled_tiles tiles = unrolled_tile_up<Form>(job.nx, job.end - job.first);
+    job.bands = tiles.bands;
     job.edge = cuda_edge_of<T>(from->op);
     for (size_t k = 0; k < op->tap_count; k++)
         job.weights[k / Form::Width * Form::Stride + k % Form::Width] = static_cast<T>(op->taps[k].weight);
     const long long lines = source.channels * static_cast<long long>(by_rows ? count : source.rows);
-    return CUDA_LAUNCH(from->stream, dim3(job.tiles.across, job.tiles.all, static_cast<unsigned>(lines)),
+    return CUDA_LAUNCH(from->stream, dim3(tiles.across, tiles.down, static_cast<unsigned>(lines)),
                        dim3(Form::Threads), 0, kernel, job);
 }
 
