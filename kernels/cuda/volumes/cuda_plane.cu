@@ -59,7 +59,7 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     static constexpr int Columns = Side + Width + Side;                      /* in reach of a tile */
     static constexpr int TableLines = CUDA_WARP * Warps * Rows + 2 * Radius; /* of the narrowest tile */
 
-    static_assert(Lines <= CUDA_WARP, "a bit for each");
+    static_assert(Lines <= 16 && Rows * Pack <= 16, "a bit for each");
 
     /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
     static __host__ __device__ constexpr int residents(int code)
@@ -141,16 +141,23 @@ template <typename Form> struct plane_job {
 };
 
 /* Of a tile, in shared memory, where a thread looks them up anew for each plane. */
-template <typename Form> struct plane_tables {
+template <typename Form> struct alignas(16) plane_tables {
     typename Form::T outside;         /* under a constant edge */
-    int columns[Form::Columns];       /* where those in reach are found; 0 where they are nowhere */
+    int columns[Form::Columns];       /* where those in reach are found */
     unsigned lines[Form::TableLines]; /* bytes from the beginning of a plane to each */
 };
+
+/* Behind them, under hold: each thread's samples of the plane that is stored next, as they were. */
+template <typename Form> static constexpr size_t plane_kept_bytes()
+{
+    return sizeof(typename Form::T) * Form::Threads * Form::Rows * Form::Pack;
+}
 
 template <typename Form> struct plane_walk {
     using T = typename Form::T;
     static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Lines = Form::Lines;
     static constexpr int Side = Form::Side, FirstWide = Form::FirstWide, WideLines = Form::WideLines;
+    static constexpr int HeldMark = 16;
     using part = T[Rows][Pack];
 
     /* What comes of a plane. */
@@ -166,8 +173,10 @@ template <typename Form> struct plane_walk {
     int x, row; /* of this lane's first sample; rows that are not of the grid are not stored */
     int begin, end;
     bool whole, left_inside, right_inside; /* the pack, and what lies beside it, are of the grid */
-    unsigned outside_lines;                /* a bit a line that is nowhere in the grid */
-    part open[Form::Open];                 /* sums, the oldest first; of a gradient what `slope` says */
+    /* A bit a line that is nowhere in the grid; and from HeldMark on, a bit a sample that hold keeps in every
+       plane. */
+    unsigned marks;
+    part open[Form::Open]; /* sums, the oldest first; of a gradient what `slope` says */
 
     /* ---- the place ---- */
 
@@ -184,12 +193,26 @@ template <typename Form> struct plane_walk {
         right_inside = x + Pack + Side <= job.from.nx;
         place_chunk(place.rest);
         fill_tables(tile_x, place.first_row * Rows, place.rows * Rows + 2 * Radius);
-        outside_lines = 0;
-#pragma unroll
-        for (int l = 0; l < Lines; l++)
-            outside_lines |= (line_source(row + l - Radius) < 0 ? 1u : 0u) << l;
+        see_marks();
         if (tile_x + place.lane * Pack >= job.from.nx)
             row = job.from.rows;
+    }
+
+    CUDA_INLINE void see_marks()
+    {
+        marks = 0;
+#pragma unroll
+        for (int l = 0; l < Lines; l++)
+            marks |= (line_source(row + l - Radius) < 0 ? 1u : 0u) << l;
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            const bool whole_row = !cuda_reach::inside(job.row, row + r, job.from.rows);
+#pragma unroll
+            for (int j = 0; j < Pack; j++) {
+                const bool held = whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx);
+                marks |= (held ? 1u : 0u) << (HeldMark + r * Pack + j);
+            }
+        }
     }
 
     /* Which column and line stand in the place of those in reach of the tile. */
@@ -198,7 +221,7 @@ template <typename Form> struct plane_walk {
         const int nx = job.from.nx;
 
         for (int i = static_cast<int>(threadIdx.x); i < Form::Columns; i += Form::Threads)
-            tables.columns[i] = max(cuda_near_index(job.rule, min(tile_x + i - Side, nx - 1 + Side), nx), 0);
+            tables.columns[i] = column_source(min(tile_x + i - Side, nx - 1 + Side));
         for (int i = static_cast<int>(threadIdx.x); i < lines; i += Form::Threads)
             tables.lines[i] = static_cast<unsigned>(max(line_source(tile_row + i - Radius), 0)) *
                               static_cast<unsigned>(job.from.pitch * static_cast<long long>(sizeof(T)));
@@ -207,6 +230,14 @@ template <typename Form> struct plane_walk {
         __syncthreads();
         table_column = x - tile_x;
         table_line = row - tile_row;
+    }
+
+    /* Of columns that are nowhere in the grid, the nearest ones are loaded, which are in the cache. */
+    CUDA_INLINE int column_source(int column) const
+    {
+        const int source = cuda_near_index(job.rule, column, job.from.nx);
+
+        return source >= 0 ? source : min(max(column, 0), job.from.nx - 1);
     }
 
     CUDA_INLINE int line_source(int line) const
@@ -283,7 +314,7 @@ template <typename Form> struct plane_walk {
     {
         const int source = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
         const T *const from = job.from.row(source < 0 ? job.first : source, channel, 0);
-        const unsigned lines = source < 0 ? ~0u : outside_lines;
+        const unsigned lines = source < 0 ? ~0u : marks & ((1u << Lines) - 1);
 
         load_columns<First, End>(arrived.lines + First, from, whole, 0);
         if constexpr (Sides) {
@@ -357,12 +388,15 @@ template <typename Form> struct plane_walk {
             cuda_copy(to[r], from[r]);
     }
 
-    /* Give a plane's taps to all sums, and take the one that it completes. A chain starts at −0:
-       fma(w, v, −0) is the product w·v, its sign included. */
+    /* Give a plane's taps to all sums, and take the one that it completes; where lines come late, store it,
+       which sets registers free for them. A chain starts at −0: fma(w, v, −0) is the product w·v, its sign
+       included. */
     template <bool Gaps> CUDA_INLINE void take(part &done, arrival &now, int plane)
     {
         copy(done, open[0]);
         chain<Gaps>(done, now, Radius);
+        if (Form::Late > 0)
+            store(done, plane - Radius);
 #pragma unroll
         for (int k = 1; k < 2 * Radius; k++) {
             copy(open[k - 1], open[k]);
@@ -407,47 +441,75 @@ template <typename Form> struct plane_walk {
         return row + r < job.from.rows;
     }
 
-    /* Samples of which a tap lies outside are what they were. */
-    CUDA_INLINE void hold(part &done, int plane) const
+    /* Samples of which a tap lies outside are what they were. Those of a plane come into shared memory while
+       its last taps are chained, since registers are wanted for these. */
+    CUDA_INLINE unsigned held(int plane) const
     {
-        const bool all = !cuda_reach::inside(job.plane, plane, job.from.planes);
+        return cuda_reach::inside(job.plane, plane, job.from.planes) ? marks >> HeldMark : ~0u;
+    }
+    CUDA_INLINE T *kept(int r) const
+    {
+        return reinterpret_cast<T *>(&tables + 1) +
+               (r * Form::Threads + static_cast<int>(threadIdx.x)) * Pack;
+    }
+    CUDA_INLINE void fetch_held(int plane) const
+    {
         const T *const from = job.from.row(plane, channel, 0);
 
+        if (held(plane) == 0)
+            return;
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_copy_async<16>(kept(r), line(from, Radius + r));
+        cuda_commit_copies();
+    }
+    CUDA_INLINE void hold(part &done, int plane) const
+    {
+        const unsigned bits = held(plane);
+
+        if (bits == 0)
+            return;
+        cuda_await_copies<0>();
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const bool whole_row = all || !cuda_reach::inside(job.row, row + r, job.from.rows);
+            T before[Pack];
+            cuda_load_packs<Pack>(kept(r), before);
 #pragma unroll
-            for (int j = 0; j < Pack; j++) {
-                if (is_stored(r) && (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx)))
-                    done[r][j] = line(from, Radius + r)[j];
-            }
+            for (int j = 0; j < Pack; j++)
+                done[r][j] = (bits >> (r * Pack + j) & 1) != 0 ? before[j] : done[r][j];
         }
     }
 
+    /* Sums of planes before the walk's first lack what came earlier. */
     CUDA_INLINE void store(part &done, int plane) const
     {
         T *const to = job.to.row(plane, channel, 0);
+        const bool has_begun = plane >= begin;
 
-        if (job.rule == EDGE_HOLD) {
+        if (has_begun && job.rule == EDGE_HOLD) {
             cuda_keep_branch();
             hold(done, plane);
         }
 #pragma unroll
         for (int r = 0; r < Rows; r++)
-            cuda_store_past(is_stored(r), line(to, Radius + r), done[r]);
+            cuda_store_past(has_begun && is_stored(r), line(to, Radius + r), done[r]);
     }
 
     CUDA_INLINE void step(arrival &now, int plane)
     {
         part done;
 
+        if (job.rule == EDGE_HOLD && plane - Radius >= begin) {
+            cuda_keep_branch();
+            fetch_held(plane - Radius);
+        }
         if constexpr (Form::Gradient)
             slope(done, now);
         else if (Form::Taps == STEP_STAR || (Form::Dense && job.dense))
             take<false>(done, now, plane);
         else
             take<true>(done, now, plane);
-        if (plane - Radius >= begin)
+        if (Form::Late == 0 && plane - Radius >= begin)
             store(done, plane - Radius);
     }
 
@@ -556,6 +618,11 @@ template <typename Form> static long long chunk_of(long long planes, long long c
     });
 }
 
+template <typename Form> static size_t shared_bytes(const struct op *op)
+{
+    return sizeof(plane_tables<Form>) + (op->edge == EDGE_HOLD ? plane_kept_bytes<Form>() : 0);
+}
+
 template <typename Form> static void describe(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct shape *shape = asked->shape;
@@ -575,10 +642,11 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     form->reach = Form::Radius;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
-    form->shared_bytes = sizeof(plane_tables<Form>);
+    form->shared_bytes = shared_bytes<Form>(asked->op);
     form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T);
     form->operations_per_update = cuda_operations(asked->op);
+    form->reached = Form::Taps == STEP_STAR && Form::Radius == 4 ? 0.2 : Form::Dense ? 0.6 : 0;
 }
 
 template <typename T> static bool plane_shape(const struct cuda_question *asked, struct cuda_form *form)
@@ -650,7 +718,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     job.tiles.all_narrow =
         job.tiles.narrow * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
-                       dim3(Form::Threads), sizeof(plane_tables<Form>), plane_kernel<Form>, job);
+                       dim3(Form::Threads), shared_bytes<Form>(from->op->op), plane_kernel<Form>, job);
 }
 
 cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
