@@ -810,8 +810,8 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
         return cuda_refuse(asked->refusal, "only chains of taps and extremes run in passes");
     if (axis_of(op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
-    if (op->kind == OP_UNSHARP && axis_of(op) != AXIS_PLANE)
-        return cuda_refuse(asked->refusal, "an unsharp mask ends with taps along the planes");
+    if (op->kind == OP_UNSHARP && axis_of(op) == AXIS_X)
+        return cuda_refuse(asked->refusal, "an unsharp mask ends with taps along x");
     if (has_gaps(op, axis_of(op)))
         return cuda_refuse(asked->refusal, "there are gaps between the taps");
     if (cuda_is_beyond_32_bits(asked))
@@ -822,15 +822,13 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
     return true;
 }
 
-/* The first line and the steps from line to line and from place to place. */
+/* The first line, in plane `first`, and the steps from line to line and from place to place. */
 template <typename T>
 void find_fields(enum axis axis, const cuda_view<T> &from, const cuda_view<T> &to, long long first,
                  axis_job<T> *job)
 {
-    const long long plane = axis == AXIS_PLANE ? 0 : first;
-
-    job->from = from.row(plane, 0, 0);
-    job->to = to.row(plane, 0, 0);
+    job->from = from.row(first, 0, 0);
+    job->to = to.row(first, 0, 0);
     job->line = axis == AXIS_ROW ? from.pitch * from.rows : from.pitch;
     job->place = static_cast<unsigned>((axis == AXIS_ROW ? from.pitch : from.plane_stride()) *
                                        static_cast<long long>(sizeof(T)));
@@ -846,20 +844,20 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
 {
     const struct op *op = from->op->op;
     const struct shape shape = cuda_shape_of(from);
+    const long long first_plane = axis_of(op) == AXIS_PLANE ? 0 : static_cast<long long>(from->planes.first);
     axis_job<T> job = job_of<T>(op, &shape, from->planes);
     cudaError_t error = cudaSuccess;
 
     if (from->planes.count == 0)
         return cudaSuccess;
     find_fields(axis_of(op), *static_cast<const cuda_view<T> *>(from->from),
-                *static_cast<const cuda_view<T> *>(from->to), static_cast<long long>(from->planes.first),
-                &job);
+                *static_cast<const cuda_view<T> *>(from->to), first_plane, &job);
     job.edge = cuda_edge_of<T>(from->op);
     job.amount = static_cast<T>(op->amount);
     for (size_t first = 0; first < op->tap_count && error == cudaSuccess; first += axis_job<T>::Most) {
         take_taps(op, first, &job);
         if (op->kind == OP_UNSHARP && job.ends)
-            job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(0, 0, 0);
+            job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
         error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
     }
     return error;
