@@ -128,13 +128,16 @@ static void encode_row(real *row, size_t count, const struct encoding *encoding)
     }
 }
 
-/* The points that conversion takes along, on colour that is neither multiplied by alpha nor encoded. */
-static void point_colour(real *row, size_t count, const struct encoding *encoding)
+/* Send a row through points, from one place to another; or leave it where it is. */
+static void point_colour(const struct point *points, unsigned point_count, const real *from, size_t count,
+                         real *to)
 {
-    for (unsigned i = 0; i < encoding->point_count; i++) {
-        for (uint64_t n = 0; n < encoding->points[i].times; n++)
-            point_row(&encoding->points[i], row, count, row);
+    for (unsigned i = 0; i < point_count; i++) {
+        for (uint64_t n = 0; n < points[i].times; n++, from = to)
+            point_row(&points[i], from, count, to);
     }
+    if (from != to)
+        memcpy(to, from, count * sizeof *to);
 }
 
 /* A row of a file into all channels of the field's row. */
@@ -150,7 +153,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         find_missing(encoding, channel, nx, values);
         if (channel < colours) {
             decode_row(values, nx, encoding);
-            point_colour(values, nx, encoding);
+            point_colour(encoding->points, encoding->point_count, values, nx, values);
         }
     }
     for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
@@ -186,10 +189,10 @@ static void settle_colour(const struct field *field, const struct encoding *enco
     if (encoding->alpha && encoding->premultiply) {
         const real *separate = row_of(field, plane, colours + 1 + channel, row) + block.first;
         uncover_row(colour, separate, alpha, (real)encoding->opaque, block.count, settled);
-    } else {
-        memcpy(settled, colour, block.count * sizeof *settled);
+        colour = settled;
     }
-    point_colour(settled, block.count, encoding);
+    /* Points read the field at once: a copy that waits for memory would cost more than what they do. */
+    point_colour(encoding->points, encoding->point_count, colour, block.count, settled);
     encode_row(settled, block.count, encoding);
     if (encoding->alpha && encoding->associated)
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
