@@ -237,18 +237,20 @@ static void advance_rank(const struct op *op, const struct field *from, const st
     order orders[BLOCK];
 
     for (size_t k = 0; k < op->tap_count; k++) {
-        order_row(op->descends, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
+        orders_from_row(op->descends, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count,
+                        orders);
         widen_ranking(&ranking, k == 0, orders, site->count);
     }
     for (bool open = op->rank > 0 && op->rank + 1 < op->tap_count; open;) {
         begin_round(&ranking, site->count);
         for (size_t k = 0; k < op->tap_count; k++) {
-            order_row(op->descends, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
+            orders_from_row(op->descends, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count,
+                            orders);
             rank_tap(&ranking, orders, site->count);
         }
         open = end_round(&ranking, (counter)op->rank, site->count);
     }
-    ordered_row(op->descends, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
+    orders_to_row(op->descends, 0, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
 }
 
 static void advance_combine(const struct op *op, const struct field *from, const struct field *kept,

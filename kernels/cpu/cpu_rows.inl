@@ -272,17 +272,45 @@ static void unsharp_row(real amount, const real *original, size_t count, real *s
         samples[i] = real_fma(amount, original[i] - samples[i], original[i]);
 }
 
-/* Samples as their places in order; and back. */
-static void order_row(bool descends, const real *values, size_t count, order *orders)
+/* Samples as whole numbers of the same order, and back. Orders hold all samples. Shorts hold whole numbers of
+   16 bits, with their sign or, less a bias, without; a sum with a large number leaves these in the low bits,
+   and false says that a sample was none of them. */
+static bool orders_from_row(bool descends, real bias, const real *values, size_t count, order *orders)
 {
+    (void)bias;
     for (size_t i = 0; i < count; i++)
         orders[i] = real_order(descends ? -values[i] : values[i]);
+    return true;
 }
 
-static void ordered_row(bool descends, const order *orders, size_t count, real *out)
+static void orders_to_row(bool descends, real bias, const order *orders, size_t count, real *out)
 {
+    (void)bias;
     for (size_t i = 0; i < count; i++)
         out[i] = descends ? -real_ordered(orders[i]) : real_ordered(orders[i]);
+}
+
+static bool shorts_from_row(bool descends, real bias, const real *values, size_t count, int16_t *shorts)
+{
+    const real whole = REAL_WHOLE - bias;
+    const counter lowest = real_bits(REAL_WHOLE) - 0x8000, flip = descends ? 0xffff : 0;
+    counter strays = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        real sum = values[i] + whole; /* rounds what is not a whole number */
+        counter bits = real_bits(sum);
+        strays |= (real_bits(sum - whole) ^ real_bits(values[i])) | (bits - lowest) >> 16;
+        shorts[i] = (int16_t)(bits ^ flip);
+    }
+    return strays == 0;
+}
+
+static void shorts_to_row(bool descends, real bias, const int16_t *shorts, size_t count, real *out)
+{
+    const int flip = descends ? -1 : 0;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = (real)(shorts[i] ^ flip) + bias;
 }
 
 /* A loop for each kind, here and below, so that it becomes vector code. */

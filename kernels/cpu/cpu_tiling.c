@@ -34,8 +34,10 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* Likewise of a row of orders, of which a window takes several. */
-#define RANK_BYTES ((size_t)2 << 10)
+/* Likewise of a row of orders, of which a window takes several; and the samples behind it that two vectors of
+   16 bits may write. */
+#define RANK_BYTES   ((size_t)2 << 10)
+#define RANK_VECTORS 64
 
 #define LINE_BYTES 64
 
@@ -163,19 +165,11 @@ static bool is_whole_box(const struct op *op)
 
 /* ---- slots ---- */
 
-/* Rows are read in place. */
+/* Rows are read in place, or the rows of a tile say how many slots there are. */
 static void count_no_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     (void)op;
     tiling->slots = 0;
-}
-
-/* A row each: those that a window reaches, as many again for columns that are sorted or for the next window,
-   and the result. */
-static void count_rank_slots(struct cpu_tiling *tiling, const struct op *op)
-{
-    (void)op;
-    tiling->slots = 2 * (both(tiling->row) + 1) * (both(tiling->plane) + 1) + 1;
 }
 
 /* Two rows of each level are kept for the next one. PICTURE_ROWS rows each are being read, being written and
@@ -211,11 +205,18 @@ static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
     tiling->layer_samples = tiling->pitch;
 }
 
-/* One row, with what vectors write behind it. */
+/* One row, with what vectors write behind it. There are as many as a window reaches, or all rows of the tile
+   where it reaches several planes; as many as a window has for columns that are sorted, or for the next
+   window; the result, and its samples. */
 static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
 {
-    tiling->pitch += 2 * line;
-    shape_picture_slot(tiling, line);
+    size_t side = both(tiling->row) + 1, across = both(tiling->plane) + 1;
+    size_t rows = side > 1 && across > 1 ? across * (tiling->tile_rows + side - 1) : side * across;
+
+    (void)line;
+    tiling->pitch = size_rounded_up(tiling->pitch + RANK_VECTORS, RANK_VECTORS / 2);
+    shape_picture_slot(tiling, RANK_VECTORS / 2);
+    tiling->slots = rows + side * across + 2;
 }
 
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
@@ -249,11 +250,14 @@ static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
     return size_most(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
 }
 
-/* Rows that are read twice, where one tile ends and the next begins, are few of its rows. */
+/* Rows that are read twice, where one tile ends and the next begins, are few of its rows, unless the
+   second-level cache has no room for those of all planes that a window reaches. */
 static size_t rows_of_ranks(const struct cpu_tiling *tiling, const struct op *op)
 {
-    (void)op;
-    return SEGMENT_LENGTH * (both(tiling->row) + SEGMENT_LENGTH);
+    size_t room = NEAR_CACHE_BYTES / work_size(op->work) / tiling->pitch / (both(tiling->plane) + 1);
+    size_t rows = SEGMENT_LENGTH * (both(tiling->row) + SEGMENT_LENGTH);
+
+    return tiling->plane.after > 0 && room < rows ? size_most(room, both(tiling->row) + 1) : rows;
 }
 
 static size_t slots_room(void)
@@ -403,7 +407,7 @@ static const struct engine {
     size_t width;       /* the bytes of a tile's row, where others are not tried */
     size_t first_width; /* the first of the list that is tried */
 } engines[] = {
-    {ONE_STEP, is_rank, count_rank_slots, shape_rank_slot, rows_of_ranks, cut_rows, RANK_BYTES, 0},
+    {ONE_STEP, is_rank, count_no_slots, shape_rank_slot, rows_of_ranks, cut_rows, RANK_BYTES, 0},
     {SEVERAL_STEPS, cpu_tiling_suits_picture, count_picture_slots, shape_picture_slot, one_row, cut_picture,
      PICTURE_BYTES, 0},
     {ONE_STEP, is_line, count_no_slots, shape_tile_slot, rows_near, cut_rows, 0, WIDTHS - 1},

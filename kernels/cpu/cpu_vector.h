@@ -52,6 +52,7 @@ typedef OF_WORK(counter) counter;
 typedef OF_WORK(order) order; /* of arith_order */
 
 #define real_average          OF_WORK(arith_average)
+#define real_bits             OF_WORK(arith_bits)
 #define real_cover            OF_WORK(arith_cover)
 #define real_fma              OF_WORK(arith_fma)
 #define real_gamma_scaled     OF_WORK(arith_gamma_scaled)
@@ -68,6 +69,11 @@ typedef OF_WORK(order) order; /* of arith_order */
 #define real_srgb_to_linear   OF_WORK(arith_srgb_to_linear)
 #define real_tanh             OF_WORK(arith_tanh)
 #define real_uncovered        OF_WORK(arith_uncovered)
+
+/* What rounds to whole numbers, and leaves them in the low bits of a sum. */
+#define REAL_WHOLE_f32 ARITH_SIGNED_WHOLE_F32
+#define REAL_WHOLE_f64 ARITH_SIGNED_WHOLE_F64
+#define REAL_WHOLE     OF_WORK(REAL_WHOLE)
 
 /* ---- vectors ---- */
 
@@ -123,70 +129,87 @@ ISA_INLINE vector vector_fma(vector a, vector b, vector c)
 #endif
 }
 
-/* ---- vectors of orders ---- */
+/* ---- vectors of whole numbers ---- */
 
-typedef order order_vector __attribute__((vector_size(VECTOR_BYTES)));
-typedef order_vector stored_orders __attribute__((aligned(sizeof(order)), may_alias));
+/* In the order of samples: orders are as wide as these, shorts have half of a word or less. */
+typedef order orders_key;
+typedef int16_t shorts_key;
 
-ISA_INLINE order_vector orders_load(const order *orders)
-{
-    return *(const stored_orders *)orders;
-}
+/* choose: a where the mask, as a comparison leaves it, is set, else b. differ: whether any lane does. */
+#define ISA_KEYS(keys)                                                                                       \
+    typedef keys##_key keys##_vector __attribute__((vector_size(VECTOR_BYTES)));                             \
+    typedef keys##_vector stored_##keys __attribute__((aligned(sizeof(keys##_key)), may_alias));             \
+                                                                                                             \
+    ISA_INLINE keys##_vector keys##_load(const keys##_key *from)                                             \
+    {                                                                                                        \
+        return *(const stored_##keys *)from;                                                                 \
+    }                                                                                                        \
+    ISA_INLINE void keys##_store(keys##_key *to, keys##_vector values)                                       \
+    {                                                                                                        \
+        *(stored_##keys *)to = values;                                                                       \
+    }                                                                                                        \
+    ISA_INLINE keys##_vector keys##_splat(keys##_key value)                                                  \
+    {                                                                                                        \
+        return value - (keys##_vector){0};                                                                   \
+    }                                                                                                        \
+    ISA_INLINE keys##_vector keys##_choose(keys##_vector mask, keys##_vector a, keys##_vector b)             \
+    {                                                                                                        \
+        return (a & mask) | (b & ~mask);                                                                     \
+    }                                                                                                        \
+    ISA_INLINE bool keys##_differ(keys##_vector a, keys##_vector b)                                          \
+    {                                                                                                        \
+        keys##_vector differ = a ^ b;                                                                        \
+        keys##_key any = 0;                                                                                  \
+        for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(keys##_key); lane++)                              \
+            any |= differ[lane];                                                                             \
+        return any != 0;                                                                                     \
+    }
 
-ISA_INLINE void orders_store(order *orders, order_vector values)
-{
-    *(stored_orders *)orders = values;
-}
+ISA_KEYS(orders)
+ISA_KEYS(shorts)
 
-ISA_INLINE order_vector orders_splat(order value)
-{
-    return value - (order_vector){0};
-}
+/* The lesser and the greater of both, in every lane: by an instruction where there is one. */
+#define ISA_CHOICE_min(keys, a, b) keys##_choose((a) < (b), a, b)
+#define ISA_CHOICE_max(keys, a, b) keys##_choose((a) < (b), b, a)
+#define ISA_LANES(bits, which, suffix, a, b)                                                                 \
+    _mm##bits##_##which##_##suffix((__m##bits##i)(a), (__m##bits##i)(b))
 
-/* a where the mask, as a comparison leaves it, is set, else b. */
-ISA_INLINE order_vector orders_choose(order_vector mask, order_vector a, order_vector b)
-{
-    return (a & mask) | (b & ~mask);
-}
-
-#define ISA_MIN_f32 _mm512_min_epi32
-#define ISA_MAX_f32 _mm512_max_epi32
-#define ISA_MIN_f64 _mm512_min_epi64
-#define ISA_MAX_f64 _mm512_max_epi64
-#define ISA_IS_f32  (sizeof(order) == 4)
-
-/* The lesser and the greater of both, in every lane. */
-ISA_INLINE order_vector orders_least(order_vector a, order_vector b)
-{
-#if defined(__AVX512F__)
-    return (order_vector)OF_WORK(ISA_MIN)((__m512i)a, (__m512i)b);
+#if defined(__AVX512BW__)
+#define ISA_EXTREME_f32(which, a, b)   ISA_LANES(512, which, epi32, a, b)
+#define ISA_EXTREME_f64(which, a, b)   ISA_LANES(512, which, epi64, a, b)
+#define ISA_EXTREME_short(which, a, b) ISA_LANES(512, which, epi16, a, b)
 #elif defined(__AVX2__)
-    return ISA_IS_f32 ? (order_vector)_mm256_min_epi32((__m256i)a, (__m256i)b) : orders_choose(a < b, a, b);
+#define ISA_EXTREME_f32(which, a, b)   ISA_LANES(256, which, epi32, a, b)
+#define ISA_EXTREME_f64(which, a, b)   ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_short(which, a, b) ISA_LANES(256, which, epi16, a, b)
 #else
-    return orders_choose(a < b, a, b);
+#define ISA_EXTREME_f32(which, a, b) ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_f64(which, a, b) ISA_CHOICE_##which(orders, a, b)
+#if defined(__SSE2__)
+#define ISA_EXTREME_short(which, a, b) _mm_##which##_epi16((__m128i)(a), (__m128i)(b))
+#else
+#define ISA_EXTREME_short(which, a, b) ISA_CHOICE_##which(shorts, a, b)
 #endif
+#endif
+
+ISA_INLINE shorts_vector shorts_least(shorts_vector a, shorts_vector b)
+{
+    return (shorts_vector)ISA_EXTREME_short(min, a, b);
 }
 
-ISA_INLINE order_vector orders_greatest(order_vector a, order_vector b)
+ISA_INLINE shorts_vector shorts_greatest(shorts_vector a, shorts_vector b)
 {
-#if defined(__AVX512F__)
-    return (order_vector)OF_WORK(ISA_MAX)((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-    return ISA_IS_f32 ? (order_vector)_mm256_max_epi32((__m256i)a, (__m256i)b) : orders_choose(a < b, b, a);
-#else
-    return orders_choose(a < b, b, a);
-#endif
+    return (shorts_vector)ISA_EXTREME_short(max, a, b);
 }
 
-/* Whether any lane differs. */
-ISA_INLINE bool orders_differ(order_vector a, order_vector b)
+ISA_INLINE orders_vector orders_least(orders_vector a, orders_vector b)
 {
-    order_vector differ = a ^ b;
-    order any = 0;
+    return (orders_vector)OF_WORK(ISA_EXTREME)(min, a, b);
+}
 
-    for (size_t lane = 0; lane < LANES; lane++)
-        any |= differ[lane];
-    return any != 0;
+ISA_INLINE orders_vector orders_greatest(orders_vector a, orders_vector b)
+{
+    return (orders_vector)OF_WORK(ISA_EXTREME)(max, a, b);
 }
 
 /* The vectors that begin one sample before `centre` and one sample behind its first, out of registers, where

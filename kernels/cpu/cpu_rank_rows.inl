@@ -1,0 +1,488 @@
+/* The loops of cpu_rank.inl over rows of keys, whole numbers of the same order as the samples: included once
+   for each kind of them, by KEYS. */
+
+#define key   KEYS(key)
+#define keys  KEYS(vector)
+#define ranks KEYS(ranks)
+#define KEYED (VECTOR_BYTES / sizeof(key)) /* keys in a vector */
+#define GROUP (NETWORK_VECTORS * KEYED)
+
+/* A part under way. The first key of a row is the first that a window of the part reads. Where windows reach
+   several planes, all rows of the part are in the ring, of so many planes; else as many as windows reach
+   along the axis that they move on. */
+struct ranks {
+    const struct op *op;
+    const struct field *from;
+    struct field *to;
+    unsigned channel;
+    real bias;
+    struct span x;
+    size_t width;      /* keys of a row that windows read */
+    bool holds_planes; /* windows reach several planes, and move along their rows */
+    bool along_rows;   /* else along the planes */
+    int64_t before;    /* of the window, along the axis that it moves on */
+    size_t side;       /* rows of the window along that axis */
+    int64_t aside;     /* likewise across it */
+    size_t across;
+    int64_t first_row; /* with holds_planes: in the ring */
+    size_t rows;
+    size_t pitch;
+    key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, or of another ring */
+    real *row;                   /* of results on their way past the caches; NULL: these go straight */
+    const key **taps;            /* what they read for the first sample */
+    key outside;                 /* the value of EDGE_CONSTANT */
+    const struct network *columns, *windows; /* without inputs: none */
+};
+
+/* ---- networks ---- */
+
+/* Send samples of the inputs through a network; outputs are `count` of the sorted places from `first` on. */
+static void KEYS(run_network)(const struct network *network, const key *const *inputs, size_t first,
+                              size_t count, size_t samples, key *out, size_t pitch)
+{
+    keys places[NETWORK_TAPS][NETWORK_VECTORS];
+
+    for (size_t x = 0; x < samples; x += GROUP) {
+        for (size_t i = 0; i < network->inputs; i++) {
+            for (size_t v = 0; v < NETWORK_VECTORS; v++)
+                places[i][v] = KEYS(load)(inputs[i] + x + v * KEYED);
+        }
+        for (size_t i = 0; i < network->count; i++) {
+            keys *a = places[network->first[i]], *b = places[network->second[i]];
+            for (size_t v = 0; v < NETWORK_VECTORS; v++) {
+                keys lesser = KEYS(least)(a[v], b[v]);
+                b[v] = KEYS(greatest)(a[v], b[v]);
+                a[v] = lesser;
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            for (size_t v = 0; v < NETWORK_VECTORS; v++)
+                KEYS(store)(out + i * pitch + x + v * KEYED, places[network->sorted[first + i]][v]);
+        }
+    }
+}
+
+/* ---- medians of nearest neighbours: all in registers ---- */
+
+ISA_INLINE void KEYS(exchange)(keys *a, keys *b)
+{
+    keys lesser = KEYS(least)(*a, *b);
+
+    *b = KEYS(greatest)(*a, *b);
+    *a = lesser;
+}
+
+/* Sort three. Who wants only the greatest of them, or only the least, leaves the other exchanges to the
+   compiler, which drops them: so these come first. */
+ISA_INLINE void KEYS(sort_three)(bool greatest, keys *low, keys *middle, keys *high)
+{
+    if (!greatest)
+        KEYS(exchange)(middle, high);
+    KEYS(exchange)(low, middle);
+    KEYS(exchange)(middle, high);
+    if (greatest)
+        KEYS(exchange)(low, middle);
+}
+
+/* The same with what stands at a place of three sorted columns side by side. */
+ISA_INLINE void KEYS(sort_place)(bool greatest, const key *row, keys *low, keys *middle, keys *high)
+{
+    *low = KEYS(load)(row);
+    *middle = KEYS(load)(row + 1);
+    *high = KEYS(load)(row + 2);
+    KEYS(sort_three)(greatest, low, middle, high);
+}
+
+/* Of three sorted columns of three: the middle one of the greatest of the least, the middle one of the middle
+   ones, and the least of the greatest. */
+static void KEYS(median_of_nine)(const key *sorted, size_t pitch, size_t count, key *out)
+{
+    for (size_t x = 0; x < count; x += KEYED) {
+        keys low[SIDE_OF_THREE], middle[SIDE_OF_THREE], high[SIDE_OF_THREE];
+#pragma GCC unroll 3
+        for (size_t i = 0; i < SIDE_OF_THREE; i++)
+            KEYS(sort_place)(i < 2, sorted + i * pitch + x, &low[i], &middle[i], &high[i]);
+        KEYS(sort_three)(true, &high[0], &middle[1], &low[2]);
+        KEYS(store)(out + x, middle[1]);
+    }
+}
+
+/* Of three sorted columns of nine: sorting each place among the three leaves 13 samples that may be the
+   median, seven being before all of them and seven behind. Four are the last of the least, four the first of
+   the greatest, and five the inner ones of the middle, each in order. The seventh of all, of two lists in
+   order, is the least of what is greatest when the first list gives i and the second 7 − i. */
+static void KEYS(median_of_cube)(const key *sorted, size_t pitch, size_t count, key *out)
+{
+    for (size_t x = 0; x < count; x += KEYED) {
+        keys low[FACE_OF_THREE], middle[FACE_OF_THREE], high[FACE_OF_THREE], outer[8], median;
+#pragma GCC unroll 9
+        for (size_t i = 0; i < FACE_OF_THREE; i++)
+            KEYS(sort_place)(i < 5, sorted + i * pitch + x, &low[i], &middle[i], &high[i]);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < 4; i++) {
+            outer[i] = low[5 + i];
+            outer[4 + i] = high[i];
+        }
+#pragma GCC unroll 9
+        for (size_t i = 0; i < sizeof merge_of_fours / sizeof *merge_of_fours; i++)
+            KEYS(exchange)(&outer[merge_of_fours[i][0]], &outer[merge_of_fours[i][1]]);
+        median = outer[6];
+#pragma GCC unroll 5
+        for (size_t i = 0; i < 5; i++)
+            median = KEYS(least)(median, KEYS(greatest)(outer[5 - i], middle[2 + i]));
+        KEYS(store)(out + x, median);
+    }
+}
+
+/* Columns of three or nine. */
+static void KEYS(sort_columns)(const key *const *inputs, size_t list, size_t count, key *out, size_t pitch)
+{
+    for (size_t x = 0; x < count && list == SIDE_OF_THREE; x += KEYED) {
+        keys low = KEYS(load)(inputs[0] + x), middle = KEYS(load)(inputs[1] + x),
+             high = KEYS(load)(inputs[2] + x);
+        KEYS(sort_three)(true, &low, &middle, &high);
+        KEYS(store)(out + x, low);
+        KEYS(store)(out + pitch + x, middle);
+        KEYS(store)(out + 2 * pitch + x, high);
+    }
+    for (size_t x = 0; x < count && list == FACE_OF_THREE; x += KEYED) {
+        keys column[FACE_OF_THREE];
+#pragma GCC unroll 9
+        for (size_t i = 0; i < FACE_OF_THREE; i++)
+            column[i] = KEYS(load)(inputs[i] + x);
+#pragma GCC unroll 25
+        for (size_t i = 0; i < sizeof sort_of_nine / sizeof *sort_of_nine; i++)
+            KEYS(exchange)(&column[sort_of_nine[i][0]], &column[sort_of_nine[i][1]]);
+#pragma GCC unroll 9
+        for (size_t i = 0; i < FACE_OF_THREE; i++)
+            KEYS(store)(out + i * pitch + x, column[i]);
+    }
+}
+
+/* ---- other ways ---- */
+
+static void KEYS(extreme_row)(bool greatest, const key *a, const key *b, size_t count, key *out)
+{
+    for (size_t i = 0; i < count; i += KEYED) {
+        keys x = KEYS(load)(a + i), y = KEYS(load)(b + i);
+        KEYS(store)(out + i, greatest ? KEYS(greatest)(x, y) : KEYS(least)(x, y));
+    }
+}
+
+/* Along x: extremes of twice as many samples each time, then of two runs that overlap. */
+static void KEYS(extreme_along_x)(const struct ranks *ranks, key *row, size_t count)
+{
+    size_t window = ranks->op->tap_count, run = 1;
+    bool greatest = ranks->op->rank > 0;
+
+    for (; 2 * run <= window; run *= 2)
+        KEYS(extreme_row)(greatest, row, row + run, ranks->width - 2 * run + 1, row);
+    KEYS(extreme_row)(greatest, row, row + window - run, count, ranks->result);
+}
+
+/* Of all taps, one after another. */
+static void KEYS(extreme_of_taps)(const struct ranks *ranks, size_t count)
+{
+    const struct op *op = ranks->op;
+
+    memcpy(ranks->result, ranks->taps[0], count * sizeof(key));
+    for (size_t k = 1; k < op->tap_count; k++)
+        KEYS(extreme_row)(op->rank > 0, ranks->result, ranks->taps[k], count, ranks->result);
+}
+
+/* The samples of a rank of a vector of windows. */
+static keys KEYS(bisect)(const struct ranks *ranks, size_t x)
+{
+    const struct op *op = ranks->op;
+    const keys rank = KEYS(splat)((key)op->rank);
+    keys low = KEYS(load)(ranks->taps[0] + x), high = low;
+
+    for (size_t k = 1; k < op->tap_count; k++) {
+        keys sample = KEYS(load)(ranks->taps[k] + x);
+        low = KEYS(least)(low, sample);
+        high = KEYS(greatest)(high, sample);
+    }
+    while (KEYS(differ)(low, high)) {
+        keys middle = (low & high) + ((low ^ high) >> 1); /* without overflow */
+        keys below = low, above = high, count = KEYS(splat)(0), before;
+        for (size_t k = 0; k < op->tap_count; k++) {
+            keys sample = KEYS(load)(ranks->taps[k] + x);
+            before = sample <= middle;
+            count -= before;
+            below = KEYS(greatest)(below, KEYS(choose)(before, sample, below));
+            above = KEYS(least)(above, KEYS(choose)(before, above, sample));
+        }
+        before = count > rank;
+        high = KEYS(choose)(before, below, high);
+        low = KEYS(choose)(before, low, above);
+    }
+    return low;
+}
+
+/* ---- rows ---- */
+
+/* The row at a plane and a row from the first sample that windows read on, as the edge rule has them. False:
+   a sample has no key. */
+static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row, key *out)
+{
+    const struct op *op = ranks->op;
+    const struct shape *shape = &ranks->from->shape;
+    const int64_t nx = (int64_t)shape->nx, first = ranks->x.first + op->x.low,
+                  end = first + (int64_t)ranks->width;
+    struct span inside = common_span((struct span){first, end}, (struct span){0, nx});
+    const real *values = NULL;
+    bool have_keys = true;
+
+    row = arith_edge_index(op->edge, row, (int64_t)shape->rows);
+    plane = arith_edge_index(op->edge, plane, (int64_t)shape->planes);
+    if (row < 0 || plane < 0) {
+        inside.end = inside.first = end;
+    } else {
+        values = row_of(ranks->from, (size_t)plane, ranks->channel, (size_t)row);
+        have_keys = KEYS(from_row)(op->descends, ranks->bias, values + inside.first,
+                                   (size_t)(inside.end - inside.first), out + (inside.first - first));
+    }
+    for (int64_t x = first; x < end; x++) {
+        int64_t at;
+        if (x == inside.first)
+            x = inside.end;
+        if (x == end)
+            break;
+        at = values == NULL ? -1 : arith_edge_index(op->edge, x, nx);
+        out[x - first] = ranks->outside;
+        have_keys = (at < 0 || KEYS(from_row)(op->descends, ranks->bias, values + at, 1, &out[x - first])) &&
+                    have_keys;
+    }
+    return have_keys;
+}
+
+/* The row that is at a place on the axis along which windows move. The one behind it, which may be a plane
+   away, is fetched meanwhile. */
+static bool KEYS(fill_along)(const struct ranks *ranks, int64_t at, int64_t centre, key *out)
+{
+    const struct range *planes = &ranks->from->planes;
+    const size_t coming = (size_t)(at + 1), line = ISA_LINE / sizeof(real);
+
+    if (ranks->along_rows)
+        return KEYS(fill_row)(ranks, centre, at, out);
+    for (size_t i = 0; i < ranks->width && coming - planes->first < planes->count; i += line)
+        isa_fetch(row_of(ranks->from, coming, ranks->channel, (size_t)centre) + ranks->x.first + i);
+    return KEYS(fill_row)(ranks, at, centre, out);
+}
+
+/* A row in the ring. */
+static key *KEYS(row_in_ring)(const struct ranks *ranks, int64_t along, int64_t across)
+{
+    size_t row = ranks->holds_planes ? (size_t)wrapped(across, (int64_t)ranks->across) * ranks->rows +
+                                           (size_t)(along - ranks->first_row)
+                                     : (size_t)wrapped(along, (int64_t)ranks->side);
+
+    return ranks->ring + row * ranks->pitch;
+}
+
+/* A row of results, to which those that the edge rule holds come back. */
+static void KEYS(put_row)(const struct ranks *ranks, int64_t at, int64_t centre, const key *result)
+{
+    const struct op *op = ranks->op;
+    const struct span x = ranks->x;
+    struct site site = {.plane = (size_t)(ranks->along_rows ? centre : at),
+                        .row = (size_t)(ranks->along_rows ? at : centre),
+                        .channel = ranks->channel,
+                        .begin = (size_t)x.first,
+                        .count = (size_t)(x.end - x.first)};
+    real *to = row_of(ranks->to, site.plane, site.channel, site.row) + x.first;
+    real *out = ranks->row == NULL ? to : ranks->row;
+
+    KEYS(to_row)(op->descends, ranks->bias, result, site.count, out);
+    if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
+        hold(op, ranks->from, &site, out);
+    if (out != to)
+        isa_copy_past_caches(to, out, site.count * sizeof *to);
+}
+
+/* Where the taps read for the first sample of a row. */
+static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centre)
+{
+    const struct op *op = ranks->op;
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        int64_t along = ranks->along_rows ? tap->drow : tap->dplane;
+        int64_t across = ranks->along_rows ? tap->dplane : tap->drow;
+        ranks->taps[k] = KEYS(row_in_ring)(ranks, at + along, centre + across) + (tap->dx - op->x.low);
+    }
+}
+
+/* A box: its columns sorted, for all windows of the row; then windows, merged from columns. */
+static void KEYS(rank_box)(const struct ranks *ranks, int64_t at, int64_t centre, size_t count)
+{
+    const key **inputs = ranks->taps;
+    const struct op *op = ranks->op;
+    size_t list = 0, pitch = ranks->pitch, wide = span_of(op->x);
+    bool is_median = op->rank == op->tap_count / 2 && wide == SIDE_OF_THREE;
+
+    for (size_t i = 0; i < ranks->across; i++) {
+        for (size_t k = 0; k < ranks->side; k++)
+            inputs[list++] =
+                KEYS(row_in_ring)(ranks, at - ranks->before + (int64_t)k, centre + ranks->aside + (int64_t)i);
+    }
+    if (is_median && (list == SIDE_OF_THREE || list == FACE_OF_THREE)) {
+        KEYS(sort_columns)(inputs, list, ranks->width, ranks->sorted, pitch);
+        if (list == SIDE_OF_THREE)
+            KEYS(median_of_nine)(ranks->sorted, pitch, count, ranks->result);
+        else
+            KEYS(median_of_cube)(ranks->sorted, pitch, count, ranks->result);
+        return;
+    }
+    KEYS(run_network)(ranks->columns, inputs, 0, list, ranks->width, ranks->sorted, pitch);
+    for (size_t x = wide; x-- > 0;) {
+        for (size_t i = 0; i < list; i++)
+            inputs[x * list + i] = ranks->sorted + i * pitch + x;
+    }
+    KEYS(run_network)(ranks->windows, inputs, op->rank, 1, count, ranks->result, 0);
+}
+
+/* A row of results, once all rows that it reads are in the ring. */
+static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
+{
+    const struct op *op = ranks->op;
+    size_t count = (size_t)(ranks->x.end - ranks->x.first);
+
+    if (ranks->columns->inputs > 0) {
+        KEYS(rank_box)(ranks, at, centre, count);
+        return;
+    }
+    if (takes_extreme(op) && op->tap_count == ranks->width - count + 1) {
+        KEYS(extreme_along_x)(ranks, KEYS(row_in_ring)(ranks, at, centre), count);
+        return;
+    }
+    KEYS(find_taps)(ranks, at, centre);
+    if (takes_extreme(op))
+        KEYS(extreme_of_taps)(ranks, count);
+    else if (ranks->windows->inputs > 0)
+        KEYS(run_network)(ranks->windows, ranks->taps, op->rank, 1, count, ranks->result, 0);
+    else
+        for (size_t x = 0; x < count; x += KEYED)
+            KEYS(store)(ranks->result + x, KEYS(bisect)(ranks, x));
+}
+
+/* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is
+ * the end of one block and the start of the next: the extremes of all ends are made backwards, those of
+ * starts as rows come. */
+static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int64_t centre)
+{
+    const bool greatest = ranks->op->rank > 0;
+    const size_t side = ranks->side, count = ranks->width;
+    key *ends = ranks->ring, *coming = ranks->sorted, *start = ranks->result;
+
+    for (size_t i = 0; i < side && own.first < own.end; i++) {
+        if (!KEYS(fill_along)(ranks, own.first - ranks->before + (int64_t)i, centre, ends + i * ranks->pitch))
+            return false;
+    }
+    for (int64_t block = own.first; block < own.end; block += (int64_t)side) {
+        key *done = ends;
+        for (size_t i = side - 1; i-- > 0;)
+            KEYS(extreme_row)
+            (greatest, ends + i * ranks->pitch, ends + (i + 1) * ranks->pitch, count,
+             ends + i * ranks->pitch);
+        KEYS(put_row)(ranks, block, centre, ends);
+        for (size_t i = 1; i <= side && block + (int64_t)i < own.end; i++) {
+            key *row = coming + (i - 1) * ranks->pitch, *end = ends + i * ranks->pitch;
+            if (!KEYS(fill_along)(ranks, block - ranks->before + (int64_t)(side + i - 1), centre, row))
+                return false;
+            KEYS(extreme_row)(greatest, i == 1 ? row : start, row, count, start);
+            if (i == side)
+                break;
+            KEYS(extreme_row)(greatest, end, start, count, end);
+            KEYS(put_row)(ranks, block + (int64_t)i, centre, end);
+        }
+        ends = coming;
+        coming = done;
+    }
+    return true;
+}
+
+/* Windows of one plane, or of rows that are planes: each row comes when the first window reads it. */
+static bool KEYS(ranks_along)(const struct ranks *ranks, struct span own, int64_t centre)
+{
+    const int64_t behind = (int64_t)ranks->side - 1 - ranks->before;
+
+    for (int64_t at = own.first - ranks->before; at < own.end + behind; at++) {
+        if (!KEYS(fill_along)(ranks, at, centre, KEYS(row_in_ring)(ranks, at, centre)))
+            return false;
+        if (at - behind < own.first)
+            continue;
+        KEYS(rank_row)(ranks, at - behind, centre);
+        KEYS(put_row)(ranks, at - behind, centre, ranks->result);
+    }
+    return true;
+}
+
+/* Windows of several planes: each plane comes, with all rows, when the first window reads it. */
+static bool KEYS(ranks_through)(const struct ranks *ranks, struct span rows, struct span planes)
+{
+    const int64_t behind = (int64_t)ranks->across - 1 + ranks->aside;
+
+    for (int64_t plane = planes.first + ranks->aside; plane < planes.end + behind; plane++) {
+        for (int64_t i = ranks->first_row; i < ranks->first_row + (int64_t)ranks->rows; i++) {
+            if (!KEYS(fill_row)(ranks, plane, i, KEYS(row_in_ring)(ranks, i, plane)))
+                return false;
+        }
+        for (int64_t row = rows.first; row < rows.end && plane - behind >= planes.first; row++) {
+            KEYS(rank_row)(ranks, row, plane - behind);
+            KEYS(put_row)(ranks, row, plane - behind, ranks->result);
+        }
+    }
+    return true;
+}
+
+/* All of a part; false if a sample has no key. Windows move along rows, unless only planes are in reach. */
+static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                       real bias, const struct network *columns, const struct network *windows, char *arena)
+{
+    const struct op *op = sweep->op;
+    const struct span x = axes[0].own, rows = axes[1].own, planes = axes[2].own;
+    const bool along_rows = op->row.high > 0 || op->plane.high == 0;
+    const struct reach along = along_rows ? op->row : op->plane, across = along_rows ? op->plane : op->row;
+    struct ranks ranks = {.op = op,
+                          .from = sweep->from,
+                          .to = sweep->to,
+                          .channel = (unsigned)channels.first,
+                          .bias = bias,
+                          .x = x,
+                          .width = (size_t)(x.end - x.first) + span_of(op->x) - 1,
+                          .holds_planes = span_of(across) > 1,
+                          .along_rows = along_rows,
+                          .before = -along.low,
+                          .side = span_of(along),
+                          .aside = across.low,
+                          .across = span_of(across),
+                          .first_row = rows.first + op->row.low,
+                          .rows = (size_t)(rows.end - rows.first) + span_of(op->row) - 1,
+                          .pitch = sweep->tiling->slot_samples,
+                          .ring = (key *)(arena + sweep->tiling->layout.slots),
+                          .taps = (const key **)(arena + sweep->tiling->layout.bases),
+                          .columns = columns,
+                          .windows = windows};
+    const real outside = op->outside == NULL ? (real)0 : (real)op->outside[ranks.channel];
+    const struct span moved = along_rows ? rows : planes, others = along_rows ? planes : rows;
+    bool done = KEYS(from_row)(op->descends, bias, &outside, 1, &ranks.outside);
+
+    ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
+    ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
+    ranks.row = sweep->past_caches ? (real *)(ranks.result + ranks.pitch) : NULL;
+    if (ranks.holds_planes)
+        return done && KEYS(ranks_through)(&ranks, rows, planes);
+    for (int64_t centre = others.first; centre < others.end && done; centre++) {
+        done = takes_extreme(op) && op->tap_count == ranks.side && ranks.side > 2
+                   ? KEYS(extremes_along)(&ranks, moved, centre)
+                   : KEYS(ranks_along)(&ranks, moved, centre);
+    }
+    return done;
+}
+
+#undef key
+#undef keys
+#undef ranks
+#undef KEYED
+#undef GROUP
