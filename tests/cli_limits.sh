@@ -171,8 +171,8 @@ figure() # PATTERN: the number in it
 }
 
 plan_of 512,512,512 -s 1
-[ "$(figure 'lags \([0-9]*\) ')" = 2 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -le 32 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -ge 24 ]
-result $? 'one step is taken in slabs of about 32 MiB'
+[ "$(figure 'lags \([0-9]*\) ')" = 2 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -le 8 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -ge 6 ]
+result $? 'one step is taken in slabs of about 8 MiB'
 for steps in 20 40; do
     plan_of 512,512,512 -s $steps --rung blocked
     [ "$(figure 'lags \([0-9]*\) ')" = $((steps + 1)) ]
@@ -195,14 +195,14 @@ for job in '2 heat' '2 gauss:2' '3 unsharp:2,1' '3 dog:1,2' '4 log:1' '4 gradmag
     '2 heat --until 1' '3 gauss:1 --until 1' '4 dog:1,2 --until 1' '4 log:1 --until 1'; do
     # shellcheck disable=SC2086  # words
     plan_of 256,256,256 -j 2 -f ${job#* }
-    grep -q "^memory .*: ${job%% *} fields of .*, 6 buffers of 8.0 MiB" ../plan
-    result $? "${job#* }: ${job%% *} fields, and buffers of 8 MiB"
+    grep -q "^memory .*: ${job%% *} fields of .*, 6 buffers of 2.0 MiB" ../plan
+    result $? "${job#* }: ${job%% *} fields, and buffers of 2 MiB"
 done
 plan_of 2048,2048,300 -j 2
 grep -q ', 6 buffers of 16.0 MiB' ../plan
 result $? 'or of a plane where that is more'
 plan_of 256,256,256 -j 4 -o out.raw
-grep -q ', 7 buffers of 8.0 MiB' ../plan
+grep -q ', 7 buffers of 2.0 MiB' ../plan
 result $? 'and another one for a second thread that writes'
 plan_of 512,512,8 && grep -q '^run  *the whole grid is held: ' ../plan &&
     plan_of 256,256,512 -e wrap && grep -q '^run  *the whole grid is held: ' ../plan &&
