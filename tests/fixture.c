@@ -128,15 +128,28 @@ static double flat_float(uint64_t *state, enum sample_type type)
                          : values[choice % LENGTH(values)];
 }
 
+/* `kind` says whether numbers have a sign, and whether there are others. */
+static double whole_float(uint64_t *state, uint64_t kind)
+{
+    static const double others[] = {-0.0, 0.5, 65536.0, -32769.0, -0x1p-30, 0x1p33, NAN};
+    uint64_t random = next_random(state);
+
+    if (kind % 4 < 2 && random % 1024 < LENGTH(others))
+        return others[random % 1024];
+    return (double)(random >> 48) - (kind % 2 == 0 ? 32768.0 : 0.0);
+}
+
 void fill_samples(enum fill fill, enum sample_type type, void *samples, size_t count, uint64_t seed)
 {
     unsigned char *bytes = samples;
+    const uint64_t kind = seed;
     size_t size = sample_size(type);
 
     for (size_t i = 0; i < count; i++, bytes += size) {
         uint64_t bits = next_random(&seed);
         double value = fill == FILL_SPECIAL ? special_float(&seed)
                        : fill == FILL_FLAT  ? flat_float(&seed, type)
+                       : fill == FILL_WHOLE ? whole_float(&seed, kind)
                                             : random_float(&seed);
         float narrow = (float)value;
         arith_half half = arith_store_f16_f64(value);

@@ -46,7 +46,10 @@ enum fill {
     FILL_RANDOM, /* the whole range of an integer; −2 to 2, hardly any of it short, of a float */
     FILL_FLAT,   /* few values of a float, zeros of both signs among them, and some whose squares are infinite
                   */
-    FILL_SPECIAL /* the same with NaNs, infinities, zeros of both signs, denormals and huge values strewn in
+    FILL_WHOLE,  /* whole numbers of 16 bits of a float, all with a sign or all without; in half of the grids,
+                    here and  there what is none */
+    FILL_SPECIAL /* FILL_RANDOM with NaNs, infinities, zeros of both signs, denormals and huge values strewn
+                  * in
                   */
 };
 

@@ -134,6 +134,7 @@ static const char *const rank_filters[] = {
 
 START_TEST(ranks_in_tiles)
 {
+    static const enum fill fills[] = {FILL_RANDOM, FILL_WHOLE, FILL_WHOLE, FILL_SPECIAL};
     const char *filter = rank_filters[_i];
     /* The reference looks at each sample of a window. */
     bool flat = strcmp(filter, "median:6") == 0;
@@ -147,7 +148,7 @@ START_TEST(ranks_in_tiles)
         struct trial trial = {.options = options,
                               .grid = grid_make(extents[2] == 1 ? 2 : 3, extents[0], extents[1], extents[2]),
                               .work = turn / 2 % 3 < 2 ? WORK_F32 : WORK_F64,
-                              .fill = turn % 4 == 3 ? FILL_SPECIAL : FILL_RANDOM};
+                              .fill = fills[turn % 4]};
         if (flat)
             trial.grid = grid_make(2, extents[0], extents[1], 1);
         trial.grid.channels = 1 + (unsigned)i % 3;

@@ -383,8 +383,7 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int
         key *done = ends;
         for (size_t i = side - 1; i-- > 0;)
             KEYS(extreme_row)
-            (greatest, ends + i * ranks->pitch, ends + (i + 1) * ranks->pitch, count,
-             ends + i * ranks->pitch);
+        (greatest, ends + i * ranks->pitch, ends + (i + 1) * ranks->pitch, count, ends + i * ranks->pitch);
         KEYS(put_row)(ranks, block, centre, ends);
         for (size_t i = 1; i <= side && block + (int64_t)i < own.end; i++) {
             key *row = coming + (i - 1) * ranks->pitch, *end = ends + i * ranks->pitch;
