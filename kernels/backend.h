@@ -57,6 +57,17 @@ struct encoding {
     double mark;
     bool weighs; /* of a field: behind its channels it has one for the weight of each (OP_WEIGH) */
 
+    /* From files: behind the samples of some planes stands a byte for each of their pixels, where
+       encoding_mask_place says; 0: the pixel is outside the mask. All of its channels are missing then, alpha
+       as well, and are written as they were: for each channel of the file a field has one more, the last of
+       all, with the originals. Such an original is what is to be written of a sample outside, and NaN of one
+       inside. Into files: originals are written in place of what is computed. */
+    bool masked;
+    struct {
+        double scale, shift; /* from files: v becomes scale · v + shift, unless that is v */
+        double mark;         /* from files with `marked`: the mark of what is written */
+    } original;
+
     /* These are done to colour in turn, after it is decoded and before it is encoded. */
     unsigned point_count;
     struct point points[ENCODING_POINTS];
@@ -79,9 +90,14 @@ struct sample_limits encoding_stretched_limits(const struct encoding *encoding);
 
 /* Channels that a field must have for such samples; an upload sets further ones to 0. Premultiplied pictures
    have colour twice: times alpha, then alpha, then colour as it is, which remains where the filtered alpha is
-   0. And the same with the channels of weights. */
+   0. And the same with the channels of weights and of originals. */
 unsigned encoding_work_channels(const struct encoding *encoding);
 unsigned encoding_field_channels(const struct encoding *encoding);
+
+/* Where the bytes of a mask begin behind the samples of some pixels: at a multiple of MASK_ALIGNMENT bytes.
+ */
+#define MASK_ALIGNMENT 16
+size_t encoding_mask_place(const struct encoding *encoding, size_t pixels);
 
 /* Channels of the file that are not alpha. */
 unsigned encoding_colours(const struct encoding *encoding);
@@ -202,8 +218,9 @@ struct range {
     size_t first, count;
 };
 
-/* Samples that conversion between files and fields could not keep, by number. */
+/* Samples that conversion between files and fields could not keep, by number; and pixels outside a mask. */
 struct outcomes {
+    uint64_t outside;
     uint64_t strays;       /* read as NaN or infinite */
     uint64_t nans;         /* written as NaN, or as 0 if the type has none */
     uint64_t below, above; /* cut off: written as an end of a range, or as infinite */
@@ -415,7 +432,8 @@ struct backend {
 
     /* Convert packed planes of a file into the field; and planes of the field into a file's samples. Either
        may still be under way on return: the samples must be left alone until staging_wait. Whatever is asked
-       of the field afterwards waits for it. An upload counts NaNs and infinities among the `counted` planes.
+       of the field afterwards waits for it. An upload counts NaNs and infinities, and pixels outside a mask,
+       among the `counted` planes.
      */
     bool (*upload)(struct device *device, struct field *field, const struct encoding *encoding,
                    struct staging *staging, struct range planes, struct range counted, struct fault *fault);

@@ -11,7 +11,15 @@ unsigned encoding_work_channels(const struct encoding *encoding)
 
 unsigned encoding_field_channels(const struct encoding *encoding)
 {
-    return encoding_work_channels(encoding) * (encoding->weighs ? 2 : 1);
+    return encoding_work_channels(encoding) * (encoding->weighs ? 2 : 1) +
+           (encoding->masked ? encoding->channels : 0);
+}
+
+size_t encoding_mask_place(const struct encoding *encoding, size_t pixels)
+{
+    size_t bytes = pixels * encoding->channels * sample_size(encoding->type);
+
+    return (bytes + MASK_ALIGNMENT - 1) / MASK_ALIGNMENT * MASK_ALIGNMENT;
 }
 
 unsigned encoding_colours(const struct encoding *encoding)

@@ -210,6 +210,21 @@ static const struct raw_run {
      SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
     {"-n 7 -t f32 --missing nan -f heat --until 0.05 --check-every 2", SAMPLE_F32, SAMPLE_F32, WORK_F32,
      false, false, 0},
+    {"-d 9,7,15 -t u8 --mask mask -f gauss:1", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 9,7,15 -t i16 --mask mask -f laplace --out-type i8 --endian big", SAMPLE_I16, SAMPLE_I8, WORK_F32,
+     true, true, 0},
+    {"-d 9,7,15 --channels 2 -t f64 --mask mask -f unsharp:1,1 -s 2 -f laplace -e wrap -f gauss:0.7",
+     SAMPLE_F64, SAMPLE_F64, WORK_F64, false, false, 0},
+    {"-d 9,7,15 -t f32 --mask mask --missing -0.5 -f box:1 -f heat -s 3 -e constant:2", SAMPLE_F32,
+     SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-d 19,17 -t f16 --mask mask --missing 0 -f threshold:1 -f gauss:1 -f scale:2,1", SAMPLE_F16, SAMPLE_F16,
+     WORK_F32, false, false, 0},
+    {"-d 130 -t f32 --mask mask -f gauss:2 -f scale:2,1 --out-range auto --out-type u8", SAMPLE_F32,
+     SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 9,7,5 --channels 3 -t u16 --mask mask -f heat --flux pm2 --scale 900 --flux-channels joint -s 3",
+     SAMPLE_U16, SAMPLE_U16, WORK_F32, false, false, 0},
+    {"-n 7 -t u32 --mask mask -f heat --until 0.05 --check-every 2", SAMPLE_U32, SAMPLE_U32, WORK_F64, false,
+     false, 0},
     {"-n 7 -t u8 --missing 9 -f matrix:0,1,0;1,2,1;0,1,0 --until 0.05 -s 30 --check-every 3", SAMPLE_U8,
      SAMPLE_U8, WORK_F32, false, false, 0},
 };
@@ -239,13 +254,28 @@ static void take_missing(struct reference_job *job, const struct command *comman
     job->in.mark = job->out.mark = request->missing;
 }
 
+/* The mask, to be freed, of a job whose options ask for one; else NULL. */
+static unsigned char *take_mask(struct reference_job *job, const struct command *command)
+{
+    unsigned char *mask;
+
+    if (command->options.mask == NULL)
+        return NULL;
+    mask = fixture_mask(grid_samples(&job->grid), 3);
+    job->mask = mask;
+    job->in.missing = job->in.masked = job->out.masked = true;
+    job->in.original.scale = 1.0;
+    job->in.original.mark = job->out.mark;
+    return mask;
+}
+
 static void check_raw_run(const struct raw_run *run, enum fill fill)
 {
     struct command command;
     struct reference_job job = {.work = run->work};
     struct reference_outcome wanted_outcome;
     struct outcome outcome;
-    unsigned char *in, *out, *wanted;
+    unsigned char *in, *out, *wanted, *mask;
     size_t samples, in_size, out_size;
 
     command_parse(&command, PROGRAM_VOXFILT, run->options);
@@ -260,6 +290,9 @@ static void check_raw_run(const struct raw_run *run, enum fill fill)
     job.out.swapped = must_swap(run->out, run->out_big);
     take_range(&job, &command);
     take_missing(&job, &command);
+    mask = take_mask(&job, &command);
+    if (mask != NULL)
+        file_fill("mask", mask, grid_samples(&job.grid) / job.grid.channels);
     samples = grid_samples(&job.grid);
     in_size = run->skip + samples * sample_size(run->in);
     out_size = samples * sample_size(run->out);
@@ -276,6 +309,7 @@ static void check_raw_run(const struct raw_run *run, enum fill fill)
     free(in);
     free(out);
     free(wanted);
+    free(mask);
     outcome_free(&outcome);
     command_free(&command);
 }
@@ -581,6 +615,9 @@ static const struct picture_run {
     {"-f gauss:1.2 --missing 0", true, false, 0.0},
     {"-f unsharp:1,2 -f sobel:x --missing 255 --linear", true, true, 0.0},
     {"-f gradient -f box:1 -s 2 --missing 17 -e constant:3", true, false, 0.0},
+    {"-f gauss:1.2 --mask mask", true, false, 0.0},
+    {"-f unsharp:1,2 -f sobel:x --missing 255 --linear --mask mask", true, true, 0.0},
+    {"-f heat --flux pm1 --scale 30 -f scale:0.5,30 --mask mask --out-range auto", true, false, 0.0},
     {"-f bilateral:0.8,40", false, false, 0.0},
     {"-f bilateral:1,30 -e constant:77 -f log:0.7", false, false, 0.0},
     {"-f bilateral:0.7,60 --linear --alpha-mode separate", true, true, 0.0},
@@ -625,14 +662,15 @@ static _Noreturn void fail_png(png_structp png, png_const_charp message)
 }
 
 /* Samples in the order of bytes that PNG has. */
-static void write_picture(const unsigned char *samples, const struct encoding *encoding, double file_gamma)
+static void write_picture(const char *name, const unsigned char *samples, const struct encoding *encoding,
+                          double file_gamma)
 {
     static const int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                   PNG_COLOR_TYPE_RGB_ALPHA};
     size_t row = PICTURE_WIDTH * encoding->channels * sample_size(encoding->type);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, fail_png, NULL);
     png_infop info = png_create_info_struct(png);
-    FILE *file = fopen("in", "wb");
+    FILE *file = fopen(name, "wb");
 
     ck_assert_ptr_nonnull(file);
     png_init_io(png, file);
@@ -688,6 +726,8 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     struct encoding encoding = {.type = kind / 4 == 0 ? SAMPLE_U8 : SAMPLE_U16, .channels = kind % 4 + 1};
     size_t samples = grid_samples(&grid) * encoding.channels;
     unsigned char *in = fixture_memory(samples, 2), *wanted = fixture_memory(samples, 2), *out;
+    const struct encoding gray = {.type = SAMPLE_U8, .channels = 1};
+    unsigned char *mask = fixture_mask(samples, 3);
     struct outcome outcome;
     struct reference_job job = {.grid = grid};
     struct reference_outcome wanted_outcome;
@@ -702,12 +742,15 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     job.in = job.out = encoding;
     fill_samples(FILL_RANDOM, encoding.type, in, samples, kind);
     spread_alpha(in, &encoding);
-    write_picture(in, &encoding, run->file_gamma);
+    write_picture("in", in, &encoding, run->file_gamma);
+    write_picture("mask", mask, &gray, 0.0);
     running_command(&outcome, PROGRAM_IMGHEAT, run->options);
     outcome_done(&outcome);
     job.work = outcome.command.options.job.has_work ? WORK_F64 : WORK_F32;
     take_range(&job, &outcome.command);
     take_missing(&job, &outcome.command);
+    free(mask);
+    mask = take_mask(&job, &outcome.command);
     wanted_outcome = run_reference(job, &outcome.command, in, wanted);
     out = read_picture(&encoding);
     ck_assert_msg(memcmp(out, strcmp(run->options, "-f identity") == 0 ? in : wanted,
@@ -719,6 +762,7 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     free(in);
     free(out);
     free(wanted);
+    free(mask);
     outcome_free(&outcome);
 }
 

@@ -552,6 +552,7 @@ static const char *const chains[] = {
     "-d 3,9 -t i64 -f box:1 -s 2 -f heat --flux tanh --scale 1e12",
     "-d 5,4,11 --missing nan -f gauss:0.7 -s 2 -f unsharp:0.5,1 -f heat -s 5",
     "-d 5,4,9 -t u8 --missing 200 -f laplace -f box:1 -f heat --until 0.2 -s 9 --check-every 1",
+    "-d 5,4,11 -t i16 --mask mask -f gauss:0.7 -s 2 -f laplace -f heat -s 5 --out-type f32",
 };
 
 #define EDGES  ((int)LENGTH(edges))
@@ -1408,6 +1409,7 @@ static Suite *stream_suite(void)
 int main(void)
 {
     SRunner *runner = srunner_create(stream_suite());
+    unsigned char *mask;
     int failed;
 
     /* As in harness.h, tests stay in this process, where a run that never ends has to be ended from outside.
@@ -1417,6 +1419,9 @@ int main(void)
     folder_enter();
     fill_samples(FILL_RANDOM, SAMPLE_F32, volume, LENGTH(volume), 5);
     write_text("in", "");
+    mask = fixture_mask(5 * 4 * 11, 5);
+    file_fill("mask", mask, 5 * 4 * 11);
+    free(mask);
     write_text("above.taps", "0 0 0 0.5\n0 0 2 0.25\n");
     write_text("below.taps", "0 0 -3 0.5\n0 1 0 0.25\n");
     srunner_run_all(runner, CK_ENV);

@@ -170,6 +170,18 @@ void *fixture_memory(size_t count, size_t size)
     return memory;
 }
 
+unsigned char *fixture_mask(size_t pixels, uint64_t seed)
+{
+    unsigned char *mask = fixture_memory(pixels, 1);
+
+    for (size_t i = 0; i < pixels; i++) {
+        bool many = (i / 40 + seed) % 3 == 0;
+        seed = seed * UINT64_C(0x5851f42d4c957f2d) + 1;
+        mask[i] = (seed >> 60) < (many ? 13 : 2) ? 0 : (unsigned char)(seed >> 40 | 1);
+    }
+    return mask;
+}
+
 /* ---- files ---- */
 
 static char folder[512];

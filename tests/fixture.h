@@ -56,6 +56,9 @@ enum fill {
 /* Samples in this machine's order of bytes. */
 void fill_samples(enum fill fill, enum sample_type type, void *samples, size_t count, uint64_t seed);
 
+/* A byte a pixel: many are 0 in some stretches, and a few in others. To be freed. */
+unsigned char *fixture_mask(size_t pixels, uint64_t seed);
+
 /* Zeroed memory that a test need not check. */
 void *fixture_memory(size_t count, size_t size);
 

@@ -58,22 +58,24 @@ static uint64_t compare_download(struct seam *seam, const struct conversion *con
 static void check_conversion(struct conversion conversion, const struct way *way, enum cut cut)
 {
     const struct encoding *in = &conversion.in;
-    unsigned channels = reference_work_channels(in);
+    unsigned channels = reference_field_channels(in);
     size_t pixels = conversion.grid.nx * conversion.grid.ny * conversion.grid.nz;
     size_t samples = pixels * in->channels;
     const struct encoding plain = plain_encoding(conversion.work, channels);
     struct seam seam = {
         .way = way, .shape = lower_shape(&conversion.grid, channels), .work = conversion.work, .cut = cut};
+    unsigned char *mask = fixture_mask(pixels, conversion.seed);
     unsigned char *native = fixture_memory(samples, sample_size(in->type)), *file;
     double *field = fixture_memory(pixels * channels, sizeof *field);
 
-    ck_assert_uint_eq(encoding_work_channels(in), channels);
+    seam.mask = mask;
+    ck_assert_uint_eq(encoding_field_channels(in), channels);
     fill_samples(conversion.fill, in->type, native, samples, conversion.seed);
     if (in->marked)
         conversion.in.mark = sample_number(in->type, false, native + samples / 2 * sample_size(in->type));
-    conversion.out.mark = 7.0;
+    conversion.out.mark = conversion.in.original.mark = 7.0;
     file = encoded_copy(in, native, samples);
-    reference_decode(in, conversion.work, file, pixels, field);
+    reference_decode(in, conversion.work, file, mask, pixels, field);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], in, file);
     if (compare_download(&seam, &conversion, &plain, field) != reference_strays(in, file, samples))
@@ -84,9 +86,11 @@ static void check_conversion(struct conversion conversion, const struct way *way
     free(native);
     free(file);
     free(field);
+    free(mask);
 }
 
-/* In the ways whose turn it is. Conversion is no matter of kernels: those by a device's own choice do. */
+/* In the ways whose turn it is. Conversion is no matter of kernels: those by a device's own choice do. One in
+   three is masked, if samples go out as they came in. */
 static void try_conversion(struct conversion conversion)
 {
     static uint64_t done;
@@ -95,6 +99,10 @@ static void try_conversion(struct conversion conversion)
     if (!harness_takes(number))
         return;
     conversion.seed = number;
+    conversion.in.masked = conversion.out.masked =
+        number % 3 == 1 && conversion.in.premultiply == conversion.out.premultiply;
+    conversion.in.original.scale = number % 4 == 0 ? 1.0 : 0.75;
+    conversion.in.original.shift = number % 4 == 0 ? 0.0 : -20.5;
     conversion.grid = number % 2 == 0 ? grid_make(3, 13, 4, 3) : grid_make(2, 11, 5, 1);
     for (size_t i = 0; i < way_count; i++) {
         if (ways[i].rung != NULL || !way_has_turn(&ways[i], number))
@@ -197,7 +205,7 @@ static void check_settling(const struct encoding *out, enum work_type work, cons
     double *field = fixture_memory(pixels * channels, sizeof *field);
 
     fill_samples(FILL_SPECIAL, plain.type, samples, pixels * channels, 5);
-    reference_decode(&plain, work, samples, pixels, field);
+    reference_decode(&plain, work, samples, NULL, pixels, field);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], &plain, samples);
     compare_download(&seam, &conversion, &conversion.out, field);
@@ -274,7 +282,7 @@ START_TEST(integers_round_and_saturate)
     double field[LENGTH(values)];
 
     conversion.out.type = (enum sample_type)(_i / 2);
-    reference_decode(&in, work, values, LENGTH(values), field);
+    reference_decode(&in, work, values, NULL, LENGTH(values), field);
     for (size_t i = 0; i < way_count; i++) {
         struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = work};
         if (ways[i].rung != NULL)
@@ -297,7 +305,7 @@ static void check_halves(const struct encoding *in, enum work_type work, const v
     double *field = fixture_memory(count, sizeof *field);
 
     conversion.out.type = SAMPLE_F16;
-    reference_decode(in, work, samples, count, field);
+    reference_decode(in, work, samples, NULL, count, field);
     for (size_t i = 0; i < way_count; i++) {
         struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = work};
         if (ways[i].rung != NULL)
@@ -381,7 +389,7 @@ static void check_range(const struct encoding *out, enum work_type work, const s
     double *field = fixture_memory(pixels * channels, sizeof *field);
 
     fill_samples(FILL_SPECIAL, plain.type, samples, pixels * channels, 6);
-    reference_decode(&plain, work, samples, pixels, field);
+    reference_decode(&plain, work, samples, NULL, pixels, field);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], &plain, samples);
     check_extremes(&seam, out, field, pixels);

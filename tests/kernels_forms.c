@@ -164,7 +164,7 @@ static void check_window(const struct window *window, const struct form *form, s
 
     ck_assert(backend->field_create(device, &from, shape, window->seam.work, source, &fault));
     ck_assert(backend->field_create(device, &to, shape, window->seam.work, planes, &fault));
-    seam_send(window->seam.way, from, &encoding, window->in + source.first * plane, plane, source);
+    seam_send(window->seam.way, from, &encoding, window->in + source.first * plane, NULL, plane, source);
     ck_assert_msg(backend->advance(device, routine, window->steps, from, NULL, to, planes, &fault), "%s",
                   fault.text);
     seam_fetch(window->seam.way, to, &encoding, got, plane, planes);

@@ -64,7 +64,7 @@ static void check_change(const struct way *way, const struct grid *grid, enum wo
         fill_samples(FILL_RANDOM, plain.type, samples, pixels * channels, 10 * cut + i);
         for (size_t k = i; missing && i == 1 && k < pixels * channels; k += 3)
             memset(samples + k * work_size(work), 0xff, work_size(work));
-        reference_decode(&plain, work, samples, pixels, fields[i]);
+        reference_decode(&plain, work, samples, NULL, pixels, fields[i]);
         seam_upload(&seam, seam.fields[i], &plain, samples);
         free(samples);
     }

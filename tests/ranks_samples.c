@@ -4,6 +4,7 @@
 #include "ranks_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *const chains[] = {
     "-f heat -s 3",
@@ -19,6 +20,7 @@ static const char *const chains[] = {
     "-f gauss:1,0.5 --axes xy -f heat --axes z -s 2",
     "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
     "--missing 7 -f gauss:0.7 -f heat -s 2 -f laplace --stats",
+    "--mask mask -f gauss:0.7 -f heat -s 2 -f laplace --out-type f64 --stats",
 };
 
 static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMPLE_F64};
@@ -26,8 +28,11 @@ static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMP
 START_TEST(edges_chains_and_types)
 {
     enum sample_type type = types[(size_t)_i % LENGTH(types)];
+    unsigned char *mask = fixture_mask(9 * 7 * 19, 5);
     char options[240];
 
+    file_fill("mask", mask, 9 * 7 * 19);
+    free(mask);
     for (size_t edge = 0; edge < EDGE_RULES; edge++) {
         snprintf(options, sizeof options, "-d 9,7,19 -t %s -e %s %s", sample_name(type), edge_option(edge),
                  chains[(size_t)_i / LENGTH(types)]);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANNELS 16 /* the most that a pixel may have, in a file or in a field */
+#define CHANNELS 32 /* the most that a pixel may have, in a file or in a field */
 #define LEAF     1024
 
 static void *allocate(size_t count, size_t size)
@@ -383,6 +383,44 @@ static void decode_pixel(const struct encoding *encoding, enum work_type work, c
     }
 }
 
+/* A sample and NaN change places where the sample is the mark, zeros by their signs. */
+static double unmarked(double v, double mark)
+{
+    if (isnan(v))
+        return mark;
+    return v == mark && !signbit(v) == !signbit(mark) ? (double)NAN : v;
+}
+
+/* A pixel and what is to be written of it outside the mask, where it is missing in all channels. */
+static void leave_outside(const struct encoding *encoding, enum work_type work, const double *stored,
+                          double *pixel)
+{
+    const double scale = rounded(work, encoding->original.scale),
+                 shift = rounded(work, encoding->original.shift);
+    double *originals = pixel + reference_work_channels(encoding);
+
+    for (unsigned c = 0; c < encoding->channels; c++) {
+        bool colour = c < colours_of(encoding), same = !colour || (scale == 1.0 && shift == 0.0);
+        double value = same ? stored[c] : fused(work, scale, stored[c], shift);
+        originals[c] =
+            encoding->marked && colour ? unmarked(value, rounded(work, encoding->original.mark)) : value;
+    }
+    for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+        pixel[c] = (double)NAN;
+}
+
+/* What stands in a field of a sample outside, as it is written; else what is computed. */
+static double restored(const struct encoding *encoding, enum work_type work, const double *pixel, unsigned c,
+                       double computed)
+{
+    double original = encoding->masked ? pixel[reference_work_channels(encoding) + c] : (double)NAN;
+
+    if (isnan(original))
+        return computed;
+    return encoding->marked && c < colours_of(encoding) ? unmarked(original, rounded(work, encoding->mark))
+                                                        : original;
+}
+
 static void encode_pixel(const struct encoding *encoding, enum work_type work, const double *pixel,
                          double *stored)
 {
@@ -399,14 +437,20 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
             stored[c] = times(work, stored[c], cover(encoding, work, pixel[colours]));
         if (encoding->marked && isnan(stored[c]))
             stored[c] = rounded(work, encoding->mark);
+        stored[c] = restored(encoding, work, pixel, c, stored[c]);
     }
     if (encoding->alpha)
-        stored[colours] =
-            times(work, pixel[colours], rounded(work, opaque_of(encoding->type) / encoding->opaque));
+        stored[colours] = times(work, restored(encoding, work, pixel, colours, pixel[colours]),
+                                rounded(work, opaque_of(encoding->type) / encoding->opaque));
+}
+
+unsigned reference_field_channels(const struct encoding *encoding)
+{
+    return reference_work_channels(encoding) + (encoding->masked ? encoding->channels : 0);
 }
 
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
-                      size_t pixels, double *field)
+                      const unsigned char *mask, size_t pixels, double *field)
 {
     const unsigned char *bytes = samples;
     size_t size = kinds[encoding->type].bits / 8;
@@ -416,7 +460,11 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size)
             stored[c] = rounded(work, get_sample(work, encoding, bytes));
         decode_pixel(encoding, work, stored, pixel);
-        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+        for (unsigned c = reference_work_channels(encoding); c < reference_field_channels(encoding); c++)
+            pixel[c] = (double)NAN;
+        if (encoding->masked && mask[i] == 0)
+            leave_outside(encoding, work, stored, pixel);
+        for (unsigned c = 0; c < reference_field_channels(encoding); c++)
             field[c * pixels + i] = pixel[c];
     }
 }
@@ -459,7 +507,7 @@ void reference_extremes(const struct encoding *encoding, enum work_type work, co
 
     *low = *high = 0.0;
     for (size_t i = 0; i < pixels; i++) {
-        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+        for (unsigned c = 0; c < reference_field_channels(encoding); c++)
             pixel[c] = field[c * pixels + i];
         encode_pixel(encoding, work, pixel, stored);
         for (unsigned c = 0; c < colours_of(encoding); c++) {
@@ -498,7 +546,7 @@ struct outcomes reference_encode(const struct encoding *encoding, enum work_type
     struct outcomes outcomes = {0};
 
     for (size_t i = 0; i < pixels; i++) {
-        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+        for (unsigned c = 0; c < reference_field_channels(encoding); c++)
             pixel[c] = field[c * pixels + i];
         encode_pixel(encoding, work, pixel, stored);
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size) {
@@ -1503,13 +1551,13 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
 {
     struct reference_outcome outcome = {.last_change = NAN};
     struct encoding decoded = job->in, encoded = job->out;
-    struct fields fields = {.channels = reference_work_channels(&job->in),
+    struct fields fields = {.channels = reference_field_channels(&job->in),
                             .count = job->grid.nx * job->grid.ny * job->grid.nz};
 
     fields.before = allocate(fields.channels * fields.count, sizeof *fields.before);
     fields.after = allocate(fields.channels * fields.count, sizeof *fields.after);
     decoded.premultiply = fields.covered = begins_covered(job);
-    reference_decode(&decoded, job->work, in, fields.count, fields.after);
+    reference_decode(&decoded, job->work, in, job->mask, fields.count, fields.after);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
         if (stage->steps > 0 && filters(job))
@@ -1530,6 +1578,8 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
         reference_extremes(&encoded, job->work, fields.after, fields.count, &encoded.low, &encoded.high);
     outcome.outcomes = reference_encode(&encoded, job->work, fields.after, fields.count, out);
     outcome.outcomes.strays = reference_strays(&job->in, in, fields.count * job->in.channels);
+    for (size_t i = 0; job->in.masked && i < fields.count; i++)
+        outcome.outcomes.outside += job->mask[i] == 0;
     free(fields.before);
     free(fields.after);
     return outcome;

@@ -20,7 +20,8 @@ struct reference_job {
     const struct stage *stages;
     size_t stage_count;
     struct encoding in, out;
-    bool measures; /* the extremes of the result are the ends of its range */
+    const unsigned char *mask; /* where `in` is masked: a byte a pixel, 0 outside */
+    bool measures;             /* the extremes of the result are the ends of its range */
 };
 
 struct reference_outcome {
@@ -32,11 +33,13 @@ struct reference_outcome {
 
 struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out);
 
-/* Channels of a field, and pixels of a file into a field and back: channel c of the field starts at c ·
+/* Channels of a field that are filtered, and all of them, with those of originals behind; and pixels of a
+   file, with a mask where they are masked, into a field and back: channel c of the field starts at c ·
    pixels. Encoding returns what became of them; strays are looked for in a file's samples. */
 unsigned reference_work_channels(const struct encoding *encoding);
+unsigned reference_field_channels(const struct encoding *encoding);
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
-                      size_t pixels, double *field);
+                      const unsigned char *mask, size_t pixels, double *field);
 /* The extremes of what encoding would write, alpha and what is not finite left out; 0 where nothing remains.
  */
 void reference_extremes(const struct encoding *encoding, enum work_type work, const double *field,

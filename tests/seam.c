@@ -94,16 +94,22 @@ static void await_staging(const struct way *way, struct staging *staging)
 }
 
 void seam_send(const struct way *way, struct field *field, const struct encoding *encoding,
-               const unsigned char *samples, size_t plane_bytes, struct range planes)
+               const unsigned char *samples, const unsigned char *mask, size_t plane_bytes,
+               struct range planes)
 {
-    struct staging *staging = take_staging(way, planes.count * plane_bytes);
+    size_t pixels = planes.count * plane_bytes / encoding->channels / sample_size(encoding->type);
+    size_t place = encoding_mask_place(encoding, pixels);
+    size_t bytes = mask != NULL ? place + pixels : planes.count * plane_bytes;
+    struct staging *staging = take_staging(way, bytes);
     struct fault fault;
 
     memcpy(staging->samples, samples, planes.count * plane_bytes);
+    if (mask != NULL)
+        memcpy((unsigned char *)staging->samples + place, mask, pixels);
     ck_assert_msg(way->backend->upload(way->device, field, encoding, staging, planes, planes, &fault), "%s",
                   fault.text);
     await_staging(way, staging);
-    memset(staging->samples, 0xa5, planes.count * plane_bytes);
+    memset(staging->samples, 0xa5, bytes);
     ways_leave_staging(way, staging);
 }
 
@@ -124,11 +130,12 @@ void seam_fetch(const struct way *way, const struct field *field, const struct e
 void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,
                  const unsigned char *samples)
 {
-    size_t plane = plane_bytes(seam, encoding);
+    size_t plane = plane_bytes(seam, encoding), pixels = seam->shape.nx * seam->shape.rows;
     struct range planes = {0, 0};
 
     while (cut_next(seam->cut, seam->shape.planes, &planes))
-        seam_send(seam->way, field, encoding, samples + planes.first * plane, plane, planes);
+        seam_send(seam->way, field, encoding, samples + planes.first * plane,
+                  encoding->masked ? seam->mask + planes.first * pixels : NULL, plane, planes);
 }
 
 struct outcomes seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples)

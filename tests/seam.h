@@ -34,16 +34,18 @@ struct seam {
     struct shape shape;
     enum work_type work;
     enum cut cut;
-    struct field *fields[4]; /* the first holds the state; the second is written; the others keep */
+    struct field *fields[4];   /* the first holds the state; the second is written; the others keep */
+    const unsigned char *mask; /* of uploads that are masked: a byte a pixel of the grid */
 };
 
 /* Fields for the shape; way, shape, work and cut are set. */
 void seam_open(struct seam *seam);
 void seam_close(struct seam *seam);
 
-/* Packed planes into a field of a way's device, and out of it. */
+/* Packed planes, and their mask or NULL, into a field of a way's device; and planes out of it. */
 void seam_send(const struct way *way, struct field *field, const struct encoding *encoding,
-               const unsigned char *samples, size_t plane_bytes, struct range planes);
+               const unsigned char *samples, const unsigned char *mask, size_t plane_bytes,
+               struct range planes);
 void seam_fetch(const struct way *way, const struct field *field, const struct encoding *encoding,
                 unsigned char *samples, size_t plane_bytes, struct range planes);
 

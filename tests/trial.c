@@ -74,7 +74,7 @@ struct attempt {
     struct encoding encoding;
     struct stage stage;
     struct step step;
-    unsigned char *in, *wanted, *got;
+    unsigned char *in, *wanted, *got, *mask;
 };
 
 static void attempt_in(const struct attempt *attempt, const struct way *way)
@@ -84,6 +84,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
     struct seam seam = {.way = way,
                         .shape = lower_shape(&trial->grid, encoding_field_channels(&attempt->encoding)),
                         .work = trial->work,
+                        .mask = attempt->mask,
                         .cut = (enum cut)(number % CUTS)};
     struct form form;
 
@@ -125,6 +126,9 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
     attempt->encoding.opaque = job.in.opaque = job.out.opaque = 1.0;
     command_stage(command, &trial->grid, &attempt->stage);
     attempt->encoding.missing = job.in.missing = trial->missing;
+    /* Originals go through all levels beside what is filtered. */
+    attempt->encoding.masked = job.in.masked = job.out.masked = trial->missing && attempt->number % 3 == 0;
+    attempt->encoding.original.scale = job.in.original.scale = 1.0;
     attempt->encoding.weighs = trial->missing && stage_averages(&attempt->stage);
     attempt->stage.leaves_alpha = trial->alpha && !stage_keeps_constants(&attempt->stage);
     ck_assert_msg(
@@ -132,6 +136,8 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
         "%s", fault.text);
     job.grid = trial->grid;
     samples = grid_samples(&trial->grid);
+    attempt->mask = fixture_mask(samples, attempt->number);
+    job.mask = attempt->mask;
     attempt->in = fixture_memory(samples, size);
     attempt->wanted = fixture_memory(samples, size);
     attempt->got = fixture_memory(samples, size);
@@ -146,6 +152,7 @@ static void attempt_end(struct attempt *attempt)
     free(attempt->in);
     free(attempt->wanted);
     free(attempt->got);
+    free(attempt->mask);
     lower_free(&attempt->step);
     stage_free(&attempt->stage);
 }

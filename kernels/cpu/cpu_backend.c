@@ -147,6 +147,7 @@ static bool download(struct device *device, const struct field *field, const str
 static bool tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault)
 {
     (void)fault;
+    outcomes->outside += device->outcomes.outside;
     outcomes->strays += device->outcomes.strays;
     outcomes->nans += device->outcomes.nans;
     outcomes->below += device->outcomes.below;

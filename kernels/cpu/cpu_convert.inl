@@ -1,18 +1,20 @@
 /* Planes of a file into planes of a field, and back. On the way in, a row is deinterleaved by channels and
  * converted to the work type; colour is decoded by the transfer curve, goes through points, and is multiplied
  * by alpha where the filter wants that. On the way out all of this is undone block by block in scratch, since
- * the field stays as it is; values may be stretched into a range, and then become samples of the file. Rows
- * are independent: threads share them, and add what became of the samples to common counters. */
+ * the field stays as it is; values may be stretched into a range, and then become samples of the file. What a
+ * mask leaves out passes all of this by. Rows are independent: threads share them, and add what became of the
+ * samples to common counters. */
 
 /* ---- counters that all threads add to ---- */
 
 struct counters {
-    atomic_uint_least64_t strays, nans, below, above;
+    atomic_uint_least64_t outside, strays, nans, below, above;
 };
 
 /* Once for each share of rows, so that atomics cost nothing. */
 static void add_to_counters(struct counters *counters, const struct outcomes *outcomes)
 {
+    atomic_fetch_add(&counters->outside, outcomes->outside);
     atomic_fetch_add(&counters->strays, outcomes->strays);
     atomic_fetch_add(&counters->nans, outcomes->nans);
     atomic_fetch_add(&counters->below, outcomes->below);
@@ -21,6 +23,7 @@ static void add_to_counters(struct counters *counters, const struct outcomes *ou
 
 static void add_counters(struct outcomes *outcomes, struct counters *counters)
 {
+    outcomes->outside += atomic_load(&counters->outside);
     outcomes->strays += atomic_load(&counters->strays);
     outcomes->nans += atomic_load(&counters->nans);
     outcomes->below += atomic_load(&counters->below);
@@ -140,23 +143,72 @@ static void point_colour(const struct point *points, unsigned point_count, const
         memcpy(to, from, count * sizeof *to);
 }
 
-/* A row of a file into all channels of the field's row. */
+/* The originals of a channel, the last of a field. */
+static unsigned original_channel(const struct field *field, const struct encoding *encoding, unsigned channel)
+{
+    return field->shape.channels - encoding->channels + channel;
+}
+
+/* Samples outside the mask as they are to be written, and NaN for those inside. */
+static void take_originals(const struct encoding *encoding, unsigned channel, const unsigned char *mask,
+                           size_t count, const real *values, real *originals)
+{
+    const real scale = (real)encoding->original.scale, shift = (real)encoding->original.shift;
+    const real mark = (real)encoding->original.mark;
+    const bool colour = channel < encoding_colours(encoding), marked = encoding->marked && colour;
+    const bool same = !colour || (scale == (real)1 && shift == (real)0);
+
+    for (size_t i = 0; i < count; i++) {
+        real original = same ? values[i] : real_fma(scale, values[i], shift);
+        original = marked ? real_unmarked(original, mark) : original;
+        originals[i] = mask[i] == 0 ? original : (real)NAN;
+    }
+}
+
+static void leave_outside(const unsigned char *mask, size_t count, real *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = mask[i] == 0 ? (real)NAN : values[i];
+}
+
+/* Put the originals of a block in place of what was computed. */
+static void put_originals(const struct field *field, const struct encoding *encoding, size_t plane,
+                          unsigned channel, size_t row, struct range block, real *values)
+{
+    const unsigned from = original_channel(field, encoding, channel);
+    const real *originals = encoding->masked ? row_of(field, plane, from, row) + block.first : NULL;
+    const bool marked = encoding->marked && channel < encoding_colours(encoding);
+    const real mark = (real)encoding->mark;
+
+    for (size_t i = 0; originals != NULL && i < block.count; i++) {
+        real original = marked ? real_unmarked(originals[i], mark) : originals[i];
+        values[i] = originals[i] == originals[i] ? original : values[i];
+    }
+}
+
+/* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. */
 static void load_row(const struct field *field, const struct encoding *encoding, const unsigned char *samples,
-                     size_t plane, size_t row)
+                     const unsigned char *mask, size_t plane, size_t row)
 {
     size_t nx = field->shape.nx;
-    unsigned colours = encoding_colours(encoding);
+    unsigned colours = encoding_colours(encoding), channels = field->shape.channels;
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         real *values = row_of(field, plane, channel, row);
         get_values(encoding, samples + channel * sample_size(encoding->type), nx, values);
+        if (mask != NULL)
+            take_originals(encoding, channel, mask, nx, values,
+                           row_of(field, plane, original_channel(field, encoding, channel), row));
         find_missing(encoding, channel, nx, values);
         if (channel < colours) {
             decode_row(values, nx, encoding);
             point_colour(encoding->points, encoding->point_count, values, nx, values);
         }
+        if (mask != NULL)
+            leave_outside(mask, nx, values);
     }
-    for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
+    channels -= mask != NULL ? encoding->channels : 0;
+    for (unsigned channel = encoding_work_channels(encoding); channel < channels; channel++)
         memset(row_of(field, plane, channel, row), 0, nx * sizeof(real));
     /* Premultiply: colours behind alpha stay as they are, those before it are multiplied. */
     if (!encoding->alpha || !encoding->premultiply)
@@ -197,13 +249,14 @@ static void settle_colour(const struct field *field, const struct encoding *enco
     if (encoding->alpha && encoding->associated)
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
     mark_missing(encoding, block.count, settled);
+    put_originals(field, encoding, plane, channel, row, block, settled);
 }
 
 /* Whether colour is written as the field has it. */
 static bool is_settled(const struct encoding *encoding)
 {
     return !encoding->premultiply && !encoding->associated && encoding->transfer == TRANSFER_NONE &&
-           encoding->point_count == 0 && !encoding->marked;
+           encoding->point_count == 0 && !encoding->marked && !encoding->masked;
 }
 
 /* A block of a channel as it is to be written: in the field, or settled in scratch. */
@@ -214,14 +267,16 @@ static const real *values_of(const struct field *field, const struct encoding *e
     bool colour = channel < encoding_colours(encoding);
     real factor = colour ? (real)1 : (real)encoding_alpha_factor(encoding);
 
-    if (colour ? is_settled(encoding) : factor == (real)1)
+    if (colour ? is_settled(encoding) : factor == (real)1 && !encoding->masked)
         return own;
-    if (!colour) {
-        for (size_t i = 0; i < block.count; i++)
-            scratch[i] = own[i] * factor;
+    if (colour) {
+        settle_colour(field, encoding, plane, channel, row, block, scratch);
         return scratch;
     }
-    settle_colour(field, encoding, plane, channel, row, block, scratch);
+    memcpy(scratch, own, block.count * sizeof *scratch);
+    put_originals(field, encoding, plane, channel, row, block, scratch);
+    for (size_t i = 0; i < block.count; i++)
+        scratch[i] *= factor;
     return scratch;
 }
 
@@ -269,7 +324,8 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
 struct transit {
     const struct field *field;
     struct cpu_writing writing;
-    unsigned char *samples; /* of the file, from the first plane on */
+    unsigned char *samples;    /* of the file, from the first plane on */
+    const unsigned char *mask; /* likewise, a byte a pixel; NULL: there is none */
     size_t first_plane, row_bytes;
     struct range counted; /* planes whose NaNs and infinities are counted on the way in */
     struct counters counters;
@@ -295,10 +351,14 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
     (void)member;
     for (size_t i = first; i < first + count; i++) {
         const unsigned char *samples = transit->samples + i * transit->row_bytes;
+        const unsigned char *mask = transit->mask == NULL ? NULL : transit->mask + i * nx;
         size_t plane = transit->first_plane + i / in_plane;
-        load_row(transit->field, encoding, samples, plane, i % in_plane);
-        if (plane - transit->counted.first < transit->counted.count)
-            outcomes.strays += count_strays(encoding, samples, nx * encoding->channels);
+        load_row(transit->field, encoding, samples, mask, plane, i % in_plane);
+        if (plane - transit->counted.first >= transit->counted.count)
+            continue;
+        outcomes.strays += count_strays(encoding, samples, nx * encoding->channels);
+        for (size_t x = 0; mask != NULL && x < nx; x++)
+            outcomes.outside += mask[x] == 0;
     }
     add_to_counters(&transit->counters, &outcomes);
 }
@@ -310,6 +370,9 @@ static void load_planes(struct field *field, const struct encoding *encoding, co
     struct transit transit = transit_of(field, encoding, samples, planes);
 
     transit.counted = counted;
+    if (encoding->masked)
+        transit.mask = transit.samples +
+                       encoding_mask_place(encoding, planes.count * field->shape.rows * field->shape.nx);
     cpu_threads_share_evenly(threads, planes.count * field->shape.rows, load_rows, &transit);
     add_counters(outcomes, &transit.counters);
 }

@@ -63,6 +63,7 @@ typedef OF_WORK(order) order; /* of arith_order */
 #define real_pm2              OF_WORK(arith_pm2)
 #define real_pm2_joint        OF_WORK(arith_pm2_joint)
 #define real_present          OF_WORK(arith_present)
+#define real_unmarked         OF_WORK(arith_unmarked)
 #define real_react            OF_WORK(arith_react)
 #define real_sqrt             OF_WORK(arith_sqrt)
 #define real_srgb_from_linear OF_WORK(arith_srgb_from_linear)

@@ -210,8 +210,11 @@ bool cuda_planes_upload(struct device *device, struct field *field, const struct
                                 device->stream);
     };
 
-    return copy_staging(device, from, cuda_planes_packed_bytes(&field->shape, encoding, planes.count),
-                        cudaMemcpyHostToDevice, fault) &&
+    const size_t pixels = planes.count * field->shape.rows * field->shape.nx;
+    const size_t bytes = encoding->masked ? encoding_mask_place(encoding, pixels) + pixels
+                                          : cuda_planes_packed_bytes(&field->shape, encoding, planes.count);
+
+    return copy_staging(device, from, bytes, cudaMemcpyHostToDevice, fault) &&
            cuda_device_check(cudaStreamWaitEvent(device->stream, from->done, 0), device, "conversion",
                              fault) &&
            cuda_device_check(cuda_planes_with_view(field, load), device, "conversion", fault) &&
@@ -245,6 +248,7 @@ bool cuda_planes_tell_outcomes(struct device *device, struct outcomes *outcomes,
 {
     if (!take_count(device, device->outcomes, &device->found, sizeof device->found, fault))
         return false;
+    outcomes->outside += device->found.outside;
     outcomes->strays += device->found.strays;
     outcomes->nans += device->found.nans;
     outcomes->below += device->found.below;

@@ -305,8 +305,13 @@ static bool spare_samples_of(const struct options *options, const char *input, s
 
     request.plan.device = backend_cpu.name;
     request.peers = NULL;
+    /* A pipe is left to the run. */
+    if (options->mask != NULL && !run_one_reads_file(options->mask))
+        request.mask = NULL;
     if (pipeline_open(&pipeline, &request, &unread))
-        spared = outputs_spare_samples(&pipeline.source, "--report", options->report_path, fault);
+        spared = outputs_spare_samples(&pipeline.input.source, "--report", options->report_path, fault) &&
+                 (pipeline.mask.file == NULL ||
+                  outputs_spare_samples(&pipeline.mask.source, "--report", options->report_path, fault));
     pipeline_close(&pipeline);
     if (path_is_standard(input))
         lseek(STDIN_FILENO, begin, SEEK_SET);

@@ -430,6 +430,8 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     char moved[32], computed[32], taken[32];
 
     print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
+    if (job->masked)
+        print_header(stream, "mask    ", pipeline->request->mask, &pipeline->mask.source.header);
     fprintf(stream, "grid      ");
     phrase_grid(stream, &job->in);
     fprintf(stream, ", spacing");
@@ -456,6 +458,8 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
             fprintf(stream, ", %.9g is missing", intensity_value(&job->in.intensity, job->decode.mark));
         else if (job->decode.missing)
             fprintf(stream, ", NaN is missing");
+        if (job->masked)
+            fprintf(stream, ", and so is what is outside the mask");
         if (transfer_name(&job->decode) != NULL)
             fprintf(stream, ", %s", transfer_name(&job->decode));
         fprintf(stream, "\n");

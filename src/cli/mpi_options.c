@@ -139,7 +139,8 @@ static bool names_relative_files(const struct options *options)
         if (options->inputs[i][0] != '/')
             return true;
     }
-    return options->output != NULL && options->output[0] != '/';
+    return (options->output != NULL && options->output[0] != '/') ||
+           (options->mask != NULL && options->mask[0] != '/');
 }
 
 /* Relative names mean other files in another folder. */

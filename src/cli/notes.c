@@ -19,6 +19,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Distances of a mask that differ by less are those of its input, written with fewer digits. */
+#define SPACING_TOLERANCE 1e-3
+
 /* ---- before a run ---- */
 
 /* "an NRRD file is". */
@@ -144,8 +147,10 @@ static void note_vain_channel_options(const char *input, const struct pipeline *
     if (is_for_lone_channel(job))
         diag_note("%s: --%s has no effect: there is only one channel", input,
                   stage_option_name(STAGE_FLUX_CHANNELS));
-    if (job->decode.missing && job->copies)
+    if (pipeline->request->job.has_missing && job->copies)
         diag_note("%s: --missing has no effect: identity alone copies samples as they are", input);
+    if (job->masked && job->copies)
+        diag_note("%s: --mask has no effect: identity alone copies samples as they are", input);
     if (pipeline->request->job.has_alpha_mode && (!job->in.alpha || !filters_alpha(job)))
         diag_note("%s: --alpha-mode has no effect: %s", input,
                   job->in.alpha ? "no stage filters alpha" : "there is no alpha");
@@ -184,16 +189,47 @@ static void note_print(const char *input, const struct pipeline *pipeline)
     const struct job_request *request = &pipeline->request->job;
     const double *h = pipeline->job.out.grid.spacing;
 
-    if (pipeline->source.header.for_print && (h[0] != 1.0 || h[1] != 1.0) &&
+    if (pipeline->input.source.header.for_print && (h[0] != 1.0 || h[1] != 1.0) &&
         stages_use_spacing(request->stages, request->stage_count))
         diag_note("%s: filters take spacing 1 instead of the resolution, which is for printing (--spacing)",
                   input);
 }
 
+/* Whether both say how far apart samples are, or how axes lie, but not the same. */
+static bool lie_apart(const struct header *mask, const struct header *of)
+{
+    const struct grid *grid = &mask->grid, *other = &of->grid;
+    bool apart = mask->orientation[0] != '\0' && of->orientation[0] != '\0' &&
+                 strcmp(mask->orientation, of->orientation) != 0;
+
+    for (unsigned axis = 0; axis < grid->axes && mask->millimetres > 0.0 && of->millimetres > 0.0; axis++) {
+        double own = grid->spacing[axis] * mask->millimetres;
+        double wanted = other->spacing[axis] * of->millimetres;
+        apart |= fabs(own - wanted) > SPACING_TOLERANCE * wanted;
+    }
+    return apart;
+}
+
+/* What the mask was taken for, and whether it may be that of something else. */
+static void note_mask(const char *input, const struct pipeline *pipeline)
+{
+    const struct source *mask = &pipeline->mask.source;
+
+    if (!pipeline->job.masked)
+        return;
+    if (mask->note[0] != '\0')
+        diag_note("%s", mask->note);
+    if (mask->warning[0] != '\0')
+        diag_note("%s", mask->warning);
+    if (lie_apart(&mask->header, &pipeline->input.source.header))
+        diag_note("%s: its spacing or its orientation is not that of %s; samples are taken by their indices",
+                  file_in_name(pipeline->mask.file), input);
+}
+
 void notes_beforehand(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct source *source = &pipeline->source;
+    const struct source *source = &pipeline->input.source;
     const struct stage *last = last_stage(&pipeline->job);
     const char *input = phrase_input(request->input);
 
@@ -207,6 +243,7 @@ void notes_beforehand(const struct pipeline *pipeline)
     note_print(input, pipeline);
     if (source->warning[0] != '\0')
         diag_note("%s", source->warning);
+    note_mask(input, pipeline);
     note_name(pipeline, request->output);
     if (request->tee_pattern != NULL)
         note_name(pipeline, request->tee_pattern);
@@ -365,6 +402,20 @@ static void note_tees(const struct pipeline *pipeline)
         note_loss(request->tee_pattern, &all);
 }
 
+/* A mask that has one side alone may not be the one that was meant. */
+static void note_vain_mask(const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+    uint64_t outside = pipeline->summary.outcomes.outside;
+
+    if (job->mask_plane_bytes == 0)
+        return;
+    if (outside == 0)
+        diag_note("%s: no sample is outside, and --mask has no effect", file_in_name(pipeline->mask.file));
+    else if (outside == job_pixels(job))
+        diag_note("%s: no sample is inside, and none changes", file_in_name(pipeline->mask.file));
+}
+
 void notes_outcome(const struct pipeline *pipeline)
 {
     const char *output = phrase_output(pipeline->request->output);
@@ -372,6 +423,7 @@ void notes_outcome(const struct pipeline *pipeline)
     const struct record_loss loss = record_loss(&pipeline->job, summary);
     char text[SENTENCE];
 
+    note_vain_mask(pipeline);
     if (pipeline->changed != NULL)
         diag_note("%s: it changed during the run; the output may mix samples from before and after",
                   pipeline->changed);
@@ -392,7 +444,7 @@ void notes_left_out(const struct pipeline *pipeline)
         record_left_out(pipeline, request->output, &pipeline->job.written);
 
     if (left_out.text[0] != '\0')
-        diag_note("%s: left out: %s", file_in_name(pipeline->source.file), left_out.text);
+        diag_note("%s: left out: %s", file_in_name(pipeline->input.source.file), left_out.text);
     for (size_t i = 0; i < request->tee_count; i++) {
         const struct pipeline_tee *tee = &request->tees[i];
         const struct header written = job_written_after(&pipeline->job, tee->step);

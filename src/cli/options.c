@@ -7,9 +7,11 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "format/stack.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 const char *program_name(enum program program)
 {
@@ -88,6 +90,7 @@ static bool check_measuring(const struct options *options, struct fault *fault)
         {options->job.has_out_type, "--out-type"},
         {options->job.has_out_endian, "--out-endian"},
         {options->job.ranged, "--out-range"},
+        {options->mask != NULL, "--mask"},
         {options->level >= 0, "--level"},
         {options->quality > 0, "--quality"},
         {options->sync, "--sync"},
@@ -121,6 +124,19 @@ static bool check_lone(const struct options *options, struct fault *fault)
     return options->input_count == 1 || option == NULL ||
            fault_set_for(fault, STATUS_USAGE, option, "only one input is allowed, not %zu",
                          options->input_count);
+}
+
+/* The input may be standard input; its mask is a file, which several inputs read one after another. */
+static bool check_mask(const struct options *options, struct fault *fault)
+{
+    const char *mask = options->mask;
+    struct stat info;
+
+    if (mask != NULL && path_is_standard(mask))
+        return fault_raise(fault, STATUS_USAGE, "--mask: it needs a file, not standard input");
+    return mask == NULL || options->input_count == 1 || stat(mask, &info) != 0 || S_ISREG(info.st_mode) ||
+           fault_raise(fault, STATUS_USAGE, "--mask: %s: for %zu inputs it must be a regular file", mask,
+                       options->input_count);
 }
 
 /* A plot shows the rates of a bench, or the changes of --until. */
@@ -209,6 +225,6 @@ bool options_check(struct options *options, struct fault *fault)
 {
     options->plan.stats = options->run.stats;
     return check_extents(options, fault) && check_spacing(options, fault) && check_sums(options, fault) &&
-           check_measuring(options, fault) && check_lone(options, fault) && check_plot(options, fault) &&
-           settle_frames(options, fault) && settle_region(options, fault);
+           check_measuring(options, fault) && check_lone(options, fault) && check_mask(options, fault) &&
+           check_plot(options, fault) && settle_frames(options, fault) && settle_region(options, fault);
 }

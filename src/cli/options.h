@@ -50,6 +50,7 @@ struct options {
     size_t input_count;
     const char *input;                        /* of --input */
     const char *output;                       /* NULL: standard output */
+    const char *mask;                         /* of all inputs; NULL: there is none */
     struct stage_request *stages;             /* of job.stage_count */
     const struct format *format, *out_format; /* NULL where the command line names none */
     struct source_request source;

@@ -1,12 +1,12 @@
 /* The outputs of a command: what each is called, and that no file which a command writes is another one that
    it reads or writes.
 
-   A path set holds the paths of a command, each with its role: taps files, then outputs, each followed by its
-   input, then report, preview and plot, then tees. Each path is looked up once, links followed, so that a
-   file is the same whatever it is called. Checks compare each path with those before it, which is why the
-   order matters. Of outputs in a folder there may be thousands, and these are sorted instead. A file that is
-   yet to be made is known by its folder and its name; a stack of pictures, by all names that its pattern may
-   have. */
+   A path set holds the paths of a command, each with its role: taps files and the mask, then outputs, each
+   followed by its input, then report, preview and plot, then tees. Each path is looked up once, links
+   followed, so that a file is the same whatever it is called. Checks compare each path with those before it,
+   which is why the order matters. Of outputs in a folder there may be thousands, and these are sorted
+   instead. A file that is yet to be made is known by its folder and its name; a stack of pictures, by all
+   names that its pattern may have. */
 #include "outputs.h"
 
 #include "base/file_in.h"
@@ -88,13 +88,12 @@ void outputs_free(struct outputs *outputs)
 #define MOST_PATH 4096
 
 /* The use of a path; a set is in this order, with each input behind its output. */
-enum role { TAPS, OUTPUT, INPUT, EXTRA, TEE };
+enum role { TAPS, MASK, OUTPUT, INPUT, EXTRA, TEE };
 
 /* Why a file may not be written to the place of an earlier path. */
 static const char *const reasons[] = {
-    [TAPS] = "a taps file would be replaced",
-    [OUTPUT] = "an output goes there",
-    [INPUT] = "an input would be replaced",
+    [TAPS] = "a taps file would be replaced", [MASK] = "the mask would be replaced",
+    [OUTPUT] = "an output goes there",        [INPUT] = "an input would be replaced",
     [TEE] = "another state goes there",
 };
 
@@ -217,8 +216,10 @@ static const char *with_name(const char *path)
     return path_is_standard(path) ? "/dev/stdout" : path;
 }
 
-static bool add_taps(struct path_set *set, struct fault *fault)
+/* Files that all runs read. */
+static bool add_shared(struct path_set *set, struct fault *fault)
 {
+    const char *mask = set->options->mask;
     bool added = true;
 
     for (size_t i = 0; added && i < set->options->job.stage_count; i++) {
@@ -226,7 +227,7 @@ static bool add_taps(struct path_set *set, struct fault *fault)
         if (call->filter->arguments == ARGUMENTS_FILE)
             added = add(set, (struct entry){.role = TAPS}, call->text, fault);
     }
-    return added;
+    return added && (mask == NULL || add(set, (struct entry){.role = MASK}, mask, fault));
 }
 
 static bool add_extra(struct path_set *set, const char *option, const char *path, struct fault *fault)
@@ -280,7 +281,8 @@ static bool refuse(const struct entry *entry, const struct entry *other, struct 
     return entry->option != NULL && fault_prefix(fault, entry->option);
 }
 
-/* Compare entries from `first` on with those before; inputs and outputs only with taps files. */
+/* Compare entries from `first` on with those before; inputs and outputs only with files that all runs read.
+ */
 static bool check(const struct path_set *set, size_t first, struct fault *fault)
 {
     for (size_t i = first; i < set->count; i++) {
@@ -288,7 +290,7 @@ static bool check(const struct path_set *set, size_t first, struct fault *fault)
         bool of_run = entry->role == OUTPUT || entry->role == INPUT;
         for (const struct entry *other = set->entries; other < entry; other++) {
             bool own = other->role == entry->role && other->owner == entry->owner;
-            if (of_run && other->role != TAPS)
+            if (of_run && other->role > MASK)
                 break;
             if (entry->role != INPUT && !own && meet(entry, other))
                 return refuse(entry, other, fault);
@@ -301,7 +303,7 @@ bool outputs_check_extras(const struct options *options, char *const *outputs, s
 {
     struct path_set set = {.options = options};
     bool extras = options->report_path != NULL || options->preview != NULL || options->plot != NULL;
-    bool fine = add_taps(&set, fault);
+    bool fine = add_shared(&set, fault);
 
     if (fine && (extras || set.count > 0))
         fine = add_runs(&set, outputs, fault) && add_extras(&set, fault) && check(&set, 0, fault);
@@ -314,7 +316,7 @@ bool outputs_check_tees(const struct options *options, const struct pipeline_req
 {
     struct path_set set = {.options = options};
     char *output = (char *)request->output;
-    bool fine = add_taps(&set, fault) && add_runs(&set, &output, fault) && add_extras(&set, fault);
+    bool fine = add_shared(&set, fault) && add_runs(&set, &output, fault) && add_extras(&set, fault);
     size_t first = set.count;
 
     for (size_t i = 0; fine && i < request->tee_count; i++)

@@ -52,6 +52,7 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
     struct run_summary summary = pipeline->summary;
 
     summary.outcomes = pipeline->tee_ends[index].outcomes;
+    summary.outcomes.outside = pipeline->summary.outcomes.outside;
     summary.outcomes.strays = pipeline->summary.outcomes.strays;
     return summary;
 }
@@ -87,7 +88,7 @@ static bool has_unit_spacing(const struct grid *grid)
 struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path,
                                        const struct header *written)
 {
-    const struct source *source = &pipeline->source;
+    const struct source *source = &pipeline->input.source;
     const struct format *output = pipeline_output_format(pipeline, path);
     struct header described = *written;
     struct record_left_out left_out;

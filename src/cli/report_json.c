@@ -152,6 +152,8 @@ static void print_members(struct json *json, const struct pipeline *pipeline)
     const struct plan *plan = &pipeline->plan;
 
     print_data(json, plan->job);
+    if (plan->job->masked)
+        json_text(json, "mask", pipeline->request->mask);
     json_begin_array(json, "stages");
     for (size_t i = 0; i < plan->job->stage_count; i++)
         print_stage(json, &plan->job->stages[i]);
@@ -426,6 +428,8 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     print_members(&json, pipeline);
     print_shares(&json, plan, summary);
     json_count(&json, "steps", summary->steps);
+    if (job->mask_plane_bytes > 0)
+        json_count(&json, "outside", summary->outcomes.outside);
     print_losses(&json, pipeline, pipeline->request->output, &job->written, summary);
     print_tees(&json, pipeline);
     json_number(&json, "last_change", summary->last_change);

@@ -35,6 +35,7 @@ struct pipeline_request run_one_request(const struct options *options, const cha
 {
     struct pipeline_request request = {.input = input,
                                        .output = output,
+                                       .mask = options->mask,
                                        .format = options->format,
                                        .source = options->source,
                                        .job = options->job,
@@ -247,18 +248,23 @@ static enum status tell_failure(const struct run_one *one, struct fault *fault)
     return diag_error(fault);
 }
 
-/* Refuse outputs that would replace files of samples of the input, which are known only now. */
+/* Refuse outputs that would replace files of samples of the input or its mask, which are known only now. */
 static bool spare_samples(const struct options *options, const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct source *source = &pipeline->source;
+    const struct source *sources[] = {&pipeline->input.source, &pipeline->mask.source};
+    const size_t count = pipeline->mask.file != NULL ? 2 : 1;
     bool spared = true;
 
-    for (size_t i = 0; spared && i < request->tee_count; i++)
-        spared = outputs_spare_samples(source, "--tee", request->tees[i].path, fault);
-    return spared && outputs_spare_samples(source, "--output", request->output, fault) &&
-           outputs_spare_samples(source, "--preview", options->preview, fault) &&
-           outputs_spare_samples(source, "--plot", options->plot, fault);
+    for (size_t k = 0; spared && k < count; k++) {
+        const struct source *source = sources[k];
+        for (size_t i = 0; spared && i < request->tee_count; i++)
+            spared = outputs_spare_samples(source, "--tee", request->tees[i].path, fault);
+        spared = spared && outputs_spare_samples(source, "--output", request->output, fault) &&
+                 outputs_spare_samples(source, "--preview", options->preview, fault) &&
+                 outputs_spare_samples(source, "--plot", options->plot, fault);
+    }
+    return spared;
 }
 
 /* Only rank 0 looks at files beside the output. */

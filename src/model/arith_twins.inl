@@ -340,6 +340,15 @@ ARITH_FN real twin(arith_present)(real value, real own)
     return value == value ? value : own;
 }
 
+/* A sample and NaN change places where the sample is the mark, so that a NaN beside samples that are marked
+   with another value can be told from what is not there. And back. */
+ARITH_FN real twin(arith_unmarked)(real v, real mark)
+{
+    if (v != v)
+        return mark;
+    return twin(arith_bits)(v) == twin(arith_bits)(mark) ? twin(arith_value)(constant(ARITH_NAN)) : v;
+}
+
 /* The bits of the nearest whole number, half to even, in [0, highest]; NaN becomes 0. */
 ARITH_FN bits_of_real twin(arith_unsigned)(real v, real highest)
 {

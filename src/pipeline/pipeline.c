@@ -12,7 +12,6 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "format/foreign_type.h"
 #include "format/gray_slice.h"
 #include "format/stack.h"
 #include "run/output.h"
@@ -22,7 +21,7 @@
 /* Tees whose files are compressed on all threads. */
 #define FEW_TEES 4
 
-/* ---- the input ---- */
+/* ---- the inputs ---- */
 
 /* The device starts while the first of the input is being read, which may mean to wait for another program.
  */
@@ -47,130 +46,89 @@ static size_t codec_threads(const struct pipeline *pipeline)
     return thread_count(pipeline->request->plan.threads);
 }
 
-/* NULL where there is none, or one that is refused. */
-static const struct format *find_format(const struct pipeline *pipeline, struct fault *fault)
+/* What has gone into a pipe cannot be taken back. */
+static bool looks_at_all(const struct pipeline *pipeline)
 {
-    const struct pipeline_request *request = pipeline->request;
-    const struct format *format;
-
-    if (request->pictures)
-        return format_of_picture(pipeline->file, fault);
-    format = request->format != NULL   ? request->format
-             : pipeline->first != NULL ? stack_of_name(request->input)
-                                       : format_of_input(pipeline->file, &request->source, fault);
-    if (format == NULL || format->picture == NULL)
-        return format;
-    fault_set_for(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s: imgheat filters pictures",
-                  format->picture);
-    return NULL;
+    return pipeline->request->will_run && !file_out_is_file(pipeline->request->output);
 }
 
-static void close_source(struct pipeline *pipeline)
+static struct input_request input_request_of(const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+    struct input_request input = {.path = request->input,
+                                  .format = request->format,
+                                  .pictures = request->pictures,
+                                  .source = request->source};
+
+    input.source.threads = codec_threads(pipeline);
+    input.source.looks_at_all = looks_at_all(pipeline);
+    return input;
+}
+
+/* The command line describes the input alone: the mask describes itself, or is like the input. */
+static struct input_request mask_request_of(const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    return (struct input_request){.path = request->mask,
+                                  .pictures = request->pictures,
+                                  .source = {.grid = grid_make(3, 1, 1, 1),
+                                             .allow_outside = request->source.allow_outside,
+                                             .threads = codec_threads(pipeline),
+                                             .looks_at_all = looks_at_all(pipeline)},
+                                  .like = &pipeline->input.source.header};
+}
+
+static void close_sources(struct pipeline *pipeline)
 {
     job_free(&pipeline->job);
-    if (pipeline->source.format != NULL)
-        source_close(&pipeline->source);
-    pipeline->source.format = NULL;
+    input_close_source(&pipeline->mask);
+    input_close_source(&pipeline->input);
 }
 
-static bool open_source(struct pipeline *pipeline, struct fault *fault)
+/* A mask is read in step with the input: in order, if one of the two can only be read so. */
+static void read_in_step(struct source *source, const struct source *mask)
 {
-    const struct format *format = find_format(pipeline, fault);
-    struct source_request request = pipeline->request->source;
+    source->random = source->random && mask->random;
+    source->beside_bytes += mask->beside_bytes + mask->held_bytes;
+}
 
-    request.threads = codec_threads(pipeline);
-    request.pattern = pipeline->request->input;
-    /* What has gone into a pipe cannot be taken back. */
-    request.looks_at_all = pipeline->request->will_run && !file_out_is_file(pipeline->request->output);
-    if (format == NULL || !source_open(&pipeline->source, pipeline->file, format, &request, fault)) {
-        pipeline->source.format = NULL;
+/* The headers of the input and of its mask, and the job for them. */
+static bool open_sources(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct input_request input = input_request_of(pipeline), mask = mask_request_of(pipeline);
+    const bool masked = mask.path != NULL;
+    struct source *source = &pipeline->input.source;
+
+    if (!input_open_source(&pipeline->input, &input, fault) ||
+        (masked && !input_open_source(&pipeline->mask, &mask, fault)) ||
+        !job_make(&pipeline->request->job, source, masked ? &pipeline->mask.source : NULL, &pipeline->job,
+                  fault))
         return false;
-    }
-    return job_make(&pipeline->request->job, &pipeline->source, &pipeline->job, fault);
+    if (pipeline->job.mask_plane_bytes > 0)
+        read_in_step(source, &pipeline->mask.source);
+    return true;
 }
 
-/* The file of a stack is its first one. Whoever gives --format means a single file. */
-static bool name_first(struct pipeline *pipeline, struct fault *fault)
+/* Open the input and its mask on all ranks, compare what they see, and remember the state of the files. */
+static bool open_inputs(struct pipeline *pipeline, struct fault *fault)
 {
-    const struct pipeline_request *request = pipeline->request;
-    char name[PATTERN_NAME_MOST];
-    uint64_t first;
-
-    if (request->pictures || request->format != NULL || stack_of_name(request->input) == NULL)
-        return true;
-    if (!stack_find(request->input, &first, name, fault))
-        return false;
-    pipeline->first = mem_text(name, fault);
-    return pipeline->first != NULL;
-}
-
-/* Remember the state of the input's files: if one of them changes during the run, the output may mix samples.
- */
-static bool watch_input(struct pipeline *pipeline, struct fault *fault)
-{
-    const struct source *source = &pipeline->source;
-
-    pipeline->state = file_in_state(pipeline->file);
-    pipeline->watched =
-        mem_zeroed(source->data_files, sizeof *pipeline->watched, "the files of the input", fault);
-    for (size_t i = 0; pipeline->watched != NULL && i < source->data_files; i++) {
-        struct pipeline_watched *watched = &pipeline->watched[pipeline->watched_count];
-        watched->path = source->format->name_file(source, i, fault);
-        if (watched->path == NULL)
-            return false;
-        watched->state = file_in_state_at(watched->path);
-        pipeline->watched_count++;
-    }
-    return pipeline->watched != NULL;
-}
-
-static bool differs(struct file_in_state one, struct file_in_state other)
-{
-    return one.bytes != other.bytes || one.changed != other.changed;
-}
-
-/* The name of a file of the input that has changed, or has gone; NULL: none has. */
-static const char *find_change(const struct pipeline *pipeline)
-{
-    if (differs(pipeline->state, file_in_state(pipeline->file)))
-        return file_in_name(pipeline->file);
-    for (size_t i = 0; i < pipeline->watched_count; i++) {
-        const struct pipeline_watched *watched = &pipeline->watched[i];
-        if (differs(watched->state, file_in_state_at(watched->path)))
-            return watched->path;
-    }
-    return NULL;
-}
-
-static bool open_file(struct pipeline *pipeline, struct fault *fault)
-{
-    const struct pipeline_request *request = pipeline->request;
-    bool raw = request->source.has_dims || request->format == &format_raw;
-
-    /* A folder that is meant as raw samples is no file at all. */
-    return (raw || foreign_type_check_folder(request->input, fault)) && name_first(pipeline, fault) &&
-           file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : request->input, fault);
-}
-
-/* Open the input on all ranks, compare what they see, and remember its state. */
-static bool open_input(struct pipeline *pipeline, struct fault *fault)
-{
+    const struct input_request input = input_request_of(pipeline), mask = mask_request_of(pipeline);
     struct ranks *ranks = &pipeline->ranks;
 
-    if (!peers_agree(ranks->all, open_file(pipeline, fault), fault) ||
-        !ranks_compare_files(ranks, pipeline->file, fault))
+    if (!input_open_file(&pipeline->input, &input, ranks, fault) ||
+        (mask.path != NULL && !input_open_file(&pipeline->mask, &mask, ranks, fault)))
         return false;
     begin_start(pipeline);
-    return peers_agree(ranks->all, open_source(pipeline, fault), fault) &&
-           ranks_compare_headers(ranks, &pipeline->source, fault) &&
-           ranks_compare_samples(ranks, &pipeline->source, fault) &&
-           peers_agree(ranks->all, watch_input(pipeline, fault), fault);
+    return peers_agree(ranks->all, open_sources(pipeline, fault), fault) &&
+           input_watch(&pipeline->input, ranks, fault) &&
+           (mask.path == NULL || input_watch(&pipeline->mask, ranks, fault));
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)
 {
     *pipeline = (struct pipeline){.request = request, .ranks.all = request->peers};
-    if (open_input(pipeline, fault))
+    if (open_inputs(pipeline, fault))
         return true;
     pipeline_close(pipeline);
     return false;
@@ -181,7 +139,7 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
 const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct format *origin = pipeline->source.format;
+    const struct format *origin = pipeline->input.source.format;
     const struct format *named = path == NULL ? NULL : format_of_name(path);
 
     if (request->out_format != NULL)
@@ -232,7 +190,7 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                             .planes_after = is_part ? grid_planes(&job->out.grid) - end : 0,
                                             .whole = leads ? &job->out.grid : NULL,
                                             .threads = threads,
-                                            .origin = &pipeline->source},
+                                            .origin = &pipeline->input.source},
                                    .sync = pipeline->request->sync};
 }
 
@@ -296,13 +254,14 @@ static bool make_plan(struct pipeline *pipeline, const struct plan_request *requ
     struct plan *plan = &pipeline->plan;
 
     within_share.memory = pipeline->request->share;
-    if (within_share.memory > 0 && plan_make(&within_share, &pipeline->job, &pipeline->source, plan, fault)) {
+    if (within_share.memory > 0 &&
+        plan_make(&within_share, &pipeline->job, &pipeline->input.source, plan, fault)) {
         pipeline->fits_share = !plan->schedule.spooled && !plan->schedule.holds_in_spool;
         if (pipeline->fits_share)
             return true;
         plan_free(plan);
     }
-    return plan_make(request, &pipeline->job, &pipeline->source, plan, fault);
+    return plan_make(request, &pipeline->job, &pipeline->input.source, plan, fault);
 }
 
 static bool list_stops(struct pipeline *pipeline, struct fault *fault)
@@ -325,6 +284,7 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct job *job = &pipeline->job;
+    const struct file_in *mask = pipeline->mask.file;
     const struct {
         bool wanted;
         const char *what;
@@ -337,11 +297,26 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 
     for (size_t i = 0; job->in.volumes > 1 && i < sizeof refused / sizeof *refused; i++) {
         if (refused[i].wanted)
-            return fault_set_for(fault, STATUS_USAGE, file_in_name(pipeline->file),
+            return fault_set_for(fault, STATUS_USAGE, file_in_name(pipeline->input.file),
                                  "a series of %zu volumes, of which %s needs one: --volume K chooses it",
                                  job->in.volumes, refused[i].what);
     }
-    return true;
+    return job->in.volumes == 1 || mask == NULL || file_in_is_regular(mask) ||
+           fault_set_for(fault, STATUS_USAGE, file_in_name(mask),
+                         "a mask is read once for each of %zu volumes, so it must be a regular file",
+                         job->in.volumes);
+}
+
+/* A part is read where it is, and so is its mask. */
+static bool check_mask(const struct pipeline *pipeline, struct fault *fault)
+{
+    const struct job *job = &pipeline->job;
+
+    return !region_is_part(job->region_kind) || job->mask_plane_bytes == 0 || pipeline->mask.source.random ||
+           fault_set_for(fault, STATUS_USAGE, file_in_name(pipeline->mask.file),
+                         "%s needs a mask with samples at fixed places in one file: a pipe, compressed "
+                         "samples and lists of files have none",
+                         region_option(job->region_kind));
 }
 
 /* A picture alone has no number that could stand in a name. */
@@ -370,13 +345,13 @@ static bool check_join(const struct pipeline *pipeline, const char *path, struct
 /* Other parts read files that this one would replace. */
 static bool check_part_name(const struct pipeline *pipeline, const char *path, struct fault *fault)
 {
-    const struct sink_request request = {.pattern = path, .origin = &pipeline->source};
+    const struct sink_request request = {.pattern = path, .origin = &pipeline->input.source};
     char name[PATTERN_NAME_MOST];
 
-    if (pipeline->source.slice == NULL || stack_of_name(path) == NULL)
+    if (pipeline->input.source.slice == NULL || stack_of_name(path) == NULL)
         return true;
     stack_name_first(&request, name);
-    return !file_in_is_at(pipeline->file, name) ||
+    return !file_in_is_at(pipeline->input.file, name) ||
            fault_set_for(fault, STATUS_USAGE, path, "--part: it would replace files that other parts read");
 }
 
@@ -392,7 +367,8 @@ static bool check_output(const struct pipeline *pipeline, const char *path, stru
 static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    bool done = check_series(pipeline, fault) && check_output(pipeline, request->output, fault);
+    bool done = check_series(pipeline, fault) && check_mask(pipeline, fault) &&
+                check_output(pipeline, request->output, fault);
 
     for (size_t i = 0; done && i < request->tee_count; i++)
         done = check_output(pipeline, request->tees[i].path, fault);
@@ -529,15 +505,30 @@ static bool open_targets(struct pipeline *pipeline, struct fault *fault)
     return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.split, fault);
 }
 
+/* The mask of one volume is that of the next. What can be read anywhere need not go back. */
+static bool begin_mask_again(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct input_request request = mask_request_of(pipeline);
+    struct input *mask = &pipeline->mask;
+
+    if (pipeline->job.mask_plane_bytes == 0 || mask->source.random)
+        return true;
+    input_close_source(mask);
+    if (!input_rewind(mask))
+        return fault_set_for(fault, STATUS_IO, file_in_name(mask->file), "it cannot be read again");
+    return input_open_source(mask, &request, fault);
+}
+
 /* Each volume of a series is a run of its own, into the same sink. */
 static bool run_volumes(struct pipeline *pipeline, struct run_request *request, struct sink *sink,
                         struct fault *fault)
 {
-    if (!run_plan(&pipeline->plan, request, &pipeline->source, sink, &pipeline->summary, fault))
+    if (!run_plan(&pipeline->plan, request, &pipeline->input.source, sink, &pipeline->summary, fault))
         return false;
     while (++request->volume < pipeline->job.in.volumes) {
-        struct run_summary summary;
-        bool done = run_plan(&pipeline->plan, request, &pipeline->source, sink, &summary, fault);
+        struct run_summary summary = {.start = 0.0};
+        bool done = peers_agree(&pipeline->ranks.team, begin_mask_again(pipeline, fault), fault) &&
+                    run_plan(&pipeline->plan, request, &pipeline->input.source, sink, &summary, fault);
         run_summary_add(&pipeline->summary, &pipeline->job, request->volume, &summary);
         run_summary_free(&summary);
         if (!done)
@@ -573,6 +564,7 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
             tees[i] = (struct tee){.step = pipeline->request->tees[i].step,
                                    .sink = target_sink(&targets->list[i + 1])};
         request.peers = team;
+        request.mask = &pipeline->mask.source;
         request.tees = tees;
         request.tee_count = pipeline->request->tee_count;
         done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault);
@@ -612,12 +604,13 @@ static bool name_by_first(struct pipeline *pipeline, struct fault *fault)
 /* A change that any rank sees counts. */
 static bool look_again(struct pipeline *pipeline, struct fault *fault)
 {
-    const char *changed = find_change(pipeline);
+    const char *of_input = input_find_change(&pipeline->input);
+    const char *changed = of_input != NULL ? of_input : input_find_change(&pipeline->mask);
     uint64_t same = changed == NULL;
     bool done = !ranks_are_several(&pipeline->ranks) || peers_min(pipeline->ranks.all, &same, fault);
 
     if (same == 0)
-        pipeline->changed = changed != NULL ? changed : file_in_name(pipeline->file);
+        pipeline->changed = changed != NULL ? changed : file_in_name(pipeline->input.file);
     return done;
 }
 
@@ -652,14 +645,14 @@ bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault)
 {
     const struct fault of_device = *fault;
 
-    if (!file_in_rewind(pipeline->file))
+    if (!input_rewind(&pipeline->input) || !input_rewind(&pipeline->mask))
         return fault_raise(fault, of_device.status, "%.4096s; %s cannot be read again for the CPU",
-                           of_device.text, file_in_name(pipeline->file));
+                           of_device.text, file_in_name(pipeline->input.file));
     run_summary_free(&pipeline->summary);
     close_plan(pipeline);
-    close_source(pipeline);
+    close_sources(pipeline);
     pipeline->device = backend_cpu.name;
-    return open_source(pipeline, fault);
+    return open_sources(pipeline, fault);
 }
 
 void pipeline_close(struct pipeline *pipeline)
@@ -669,15 +662,12 @@ void pipeline_close(struct pipeline *pipeline)
     run_summary_free(&pipeline->summary);
     targets_close(&pipeline->targets);
     close_plan(pipeline);
-    close_source(pipeline);
-    for (size_t i = 0; i < pipeline->watched_count; i++)
-        mem_free(pipeline->watched[i].path);
-    mem_free(pipeline->watched);
+    close_sources(pipeline);
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
-    file_in_close(pipeline->file);
+    input_close(&pipeline->mask);
+    input_close(&pipeline->input);
     ranks_close(&pipeline->ranks);
-    mem_free(pipeline->first);
     mem_free(pipeline->stops);
     mem_free(pipeline->tee_ends);
     *pipeline = (struct pipeline){.request = pipeline->request};

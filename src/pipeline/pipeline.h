@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "run/run.h"
 #include "budget.h"
+#include "input.h"
 #include "ranks.h"
 #include "targets.h"
 
@@ -30,17 +31,12 @@ struct pipeline_tee_end {
     char note[128]; /* else empty */
 };
 
-/* A file of the input beside its own, and its state when the input was opened. */
-struct pipeline_watched {
-    char *path;
-    struct file_in_state state;
-};
-
 struct pipeline;
 
 /* A request for a pipeline. It stays the caller's, and must not move. */
 struct pipeline_request {
     const char *input, *output;   /* as file_in_open and file_out_open take them */
+    const char *mask;             /* likewise; NULL: there is none */
     const struct format *format;  /* of the input; NULL: by what it begins with */
     bool pictures;                /* the input has to be a picture; else it must not be one */
     struct source_request source; /* but for its threads: those of the plan are taken */
@@ -73,7 +69,8 @@ struct pipeline {
     const struct pipeline_request *request;
 
     /* Once it is open. */
-    struct source source;
+    struct input input;
+    struct input mask; /* its file is NULL where there is none */
     struct job job;
 
     /* Once it is planned; plan.setback also where that failed. There is no plan where the rank is idle. */
@@ -86,20 +83,15 @@ struct pipeline {
     struct run_summary summary;
     struct pipeline_tee_end *tee_ends; /* one a tee */
     char note[128];                    /* of the output; else empty */
-    const char *changed; /* the name of a file of the input that has changed meanwhile; else NULL */
+    const char *changed; /* the name of a file that was read, and has changed meanwhile; else NULL */
 
     /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */
     bool may_retreat;
 
     /* The pipeline's own. */
     bool written; /* all outputs are written, and only their names are missing */
-    struct file_in *file;
-    struct file_in_state state;       /* of the input's own file when it was opened, */
-    struct pipeline_watched *watched; /* and its other files */
-    size_t watched_count;
     struct targets targets;
     uint64_t *stops;    /* of the plan */
-    char *first;        /* picture of a stack, whose file that is; else NULL */
     const char *device; /* instead of the request's, after a retreat */
     pthread_t starter;  /* the thread that starts the device which the request names */
     bool starts, holds_device;

@@ -3,6 +3,7 @@
 
 #include "base/file_in.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "format/gray_slice.h"
 #include "lower.h"
 #include "model/arith.h"
@@ -88,14 +89,20 @@ static void settle_alpha(struct job *job, enum alpha_mode mode)
         settle_cover(job, mode == ALPHA_PREMULTIPLY);
 }
 
-/* Colour that is missing has no alpha that could weigh it. */
-static enum alpha_mode alpha_mode_of(const struct job_request *request)
+/* Whether samples may be missing. */
+static bool leaves_out(const struct job *job, const struct job_request *request)
 {
-    return request->has_missing ? ALPHA_SEPARATE : request->alpha_mode;
+    return request->has_missing || job->masked;
+}
+
+/* Colour that is missing has no alpha that could weigh it. */
+static enum alpha_mode alpha_mode_of(const struct job *job, const struct job_request *request)
+{
+    return leaves_out(job, request) ? ALPHA_SEPARATE : request->alpha_mode;
 }
 
 /* The encoding of samples that come from a file of this type. */
-static struct encoding encoding_of(const struct header *header, enum sample_type type,
+static struct encoding encoding_of(const struct job *job, const struct header *header, enum sample_type type,
                                    const struct job_request *request)
 {
     struct encoding encoding = {
@@ -104,10 +111,11 @@ static struct encoding encoding_of(const struct header *header, enum sample_type
         .channels = header->grid.channels,
         .alpha = header->alpha,
         .opaque = sample_opaque(type),
-        .premultiply = header->alpha && !header->associated && alpha_mode_of(request) == ALPHA_PREMULTIPLY,
+        .premultiply =
+            header->alpha && !header->associated && alpha_mode_of(job, request) == ALPHA_PREMULTIPLY,
         .transfer = TRANSFER_NONE,
         .gamma = 1.0,
-        .missing = request->has_missing,
+        .missing = leaves_out(job, request),
     };
 
     if (request->linear_light && header->file_gamma > 0.0) {
@@ -157,6 +165,13 @@ void job_divide(struct job *job, struct range window, size_t member, size_t memb
     job->window = window;
     job->member = member;
     job->members = members;
+}
+
+uint64_t job_pixels(const struct job *job)
+{
+    const struct grid *grid = &job->in.grid;
+
+    return (uint64_t)job->in.volumes * job->planes.count * (grid_plane_samples(grid) / grid->channels);
 }
 
 bool job_waits_for_change(const struct job *job)
@@ -211,6 +226,14 @@ static bool check_values(const struct job *job, const struct stage *stage, const
                          sample_name(job->out.type));
 }
 
+/* Whether samples of two kinds would be mixed: those that the stage makes, and those that it leaves alone. */
+static bool mixes_intensities(const struct job *job, const struct stage *stage)
+{
+    const struct intensity after = stage_intensity(stage, stage->steps);
+
+    return stage_mixes_intensities(stage) || (job->masked && !intensity_is_same(&after, &stage->intensity));
+}
+
 /* Numbers in units of the data are values, and so become samples as each stage takes them. */
 static bool settle_intensities(struct job *job, const struct source *source, struct fault *fault)
 {
@@ -230,11 +253,10 @@ static bool settle_intensities(struct job *job, const struct source *source, str
             job->intensity = (struct intensity){1.0, 0.0};
             continue;
         }
-        /* Samples of two kinds would be mixed: first try to leave the intensity alone, else make samples
-           proportional to values. */
-        if (stage_mixes_intensities(stage))
+        /* First try to leave the intensity alone, else make samples proportional to values. */
+        if (mixes_intensities(job, stage))
             stage_keep_intensity(stage);
-        if (stage_mixes_intensities(stage)) {
+        if (mixes_intensities(job, stage)) {
             insert_stage(job, i, stage_proportion(&job->intensity));
             job->intensity = (struct intensity){intensity_unit(&job->intensity), 0.0};
             continue;
@@ -316,14 +338,14 @@ static bool settle_mark(const struct job_request *request, const char *file,
 static bool settle_missing(const struct job_request *request, const struct source *source, struct job *job,
                            struct fault *fault)
 {
-    const char *file = file_in_name(source->file);
+    const char *file = file_in_name(source->file), *option = request->has_missing ? "--missing" : "--mask";
 
-    if (!request->has_missing)
+    if (!leaves_out(job, request))
         return true;
     if (request->has_alpha_mode && request->alpha_mode == ALPHA_PREMULTIPLY && job->in.alpha)
         return fault_set_for(fault, STATUS_USAGE, file,
-                             "--missing takes colour as --alpha-mode=separate does, not times alpha");
-    if (request->ranged && !isnan(request->missing))
+                             "%s takes colour as --alpha-mode=separate does, not times alpha", option);
+    if (request->has_missing && request->ranged && !isnan(request->missing))
         return fault_set_for(fault, STATUS_USAGE, file,
                              "--missing=%.9g would be written into the range of --out-range",
                              request->missing);
@@ -331,20 +353,59 @@ static bool settle_missing(const struct job_request *request, const struct sourc
         const struct stage *stage = &job->stages[i];
         enum filter_kind kind = stage->filter->kind;
         if (kind == FILTER_RANK || kind == FILTER_DIFFERENCE || kind == FILTER_BILATERAL)
-            return fault_set_for(fault, STATUS_USAGE, file,
-                                 "--missing: %s does not leave out samples that are missing", stage->spec);
+            return fault_set_for(fault, STATUS_USAGE, file, "%s: %s does not leave out samples %s", option,
+                                 stage->spec, request->has_missing ? "that are missing" : "outside the mask");
         job->field.weighs |= stage->steps > 0 && !stage->converted && stage_averages(stage);
     }
-    return settle_mark(request, file, &job->in.intensity, &job->decode, fault) &&
-           settle_mark(request, file, &job->intensity, &job->encode, fault);
+    return !request->has_missing || (settle_mark(request, file, &job->in.intensity, &job->decode, fault) &&
+                                     settle_mark(request, file, &job->intensity, &job->encode, fault));
 }
 
-bool job_make(const struct job_request *request, const struct source *source, struct job *job,
-              struct fault *fault)
+/* Whether a mask can say of each pixel of the input on which side it is. */
+static bool check_mask(const struct source *mask, const struct source *source, struct fault *fault)
+{
+    const struct grid *grid = &mask->header.grid, *of_input = &source->header.grid;
+    char own[96], wanted[96];
+
+    if (grid->axes != of_input->axes || !grid_same_extents(grid, of_input))
+        return source_refuse(mask, fault, "%s, but %s is %s",
+                             number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes,
+                                                   own, sizeof own),
+                             file_in_name(source->file),
+                             number_format_product((const size_t[]){of_input->nx, of_input->ny, of_input->nz},
+                                                   of_input->axes, wanted, sizeof wanted));
+    if (mask->header.volumes > 1)
+        return source_refuse(mask, fault, "a series of %zu volumes: a mask is one, for all of the input",
+                             mask->header.volumes);
+    return !mask->header.alpha ||
+           source_refuse(mask, fault, "a mask has no alpha: what is 0, or black, is outside");
+}
+
+/* Originals are written as samples of the result, which may stand for other values than those of the input.
+   Where bits are copied, all samples stay as they are anyway. */
+static void settle_mask(const struct source *mask, struct job *job)
+{
+    const struct intensity *in = &job->in.intensity, *out = &job->intensity;
+    double none = intensity_sample(out, intensity_value(in, 0.0));
+
+    if (!job->masked || job->copies)
+        return;
+    job->mask_plane_bytes = header_plane_bytes(&mask->header);
+    job->decode.masked = job->encode.masked = job->field.masked = true;
+    job->decode.original.scale = 1.0;
+    job->decode.original.mark = job->encode.mark;
+    if (intensity_is_same(in, out))
+        return;
+    job->decode.original.scale = intensity_sample(out, intensity_value(in, 1.0)) - none;
+    job->decode.original.shift = none;
+}
+
+bool job_make(const struct job_request *request, const struct source *source, const struct source *mask,
+              struct job *job, struct fault *fault)
 {
     const struct header *in = &source->header;
 
-    *job = (struct job){.in = *in, .out = *in};
+    *job = (struct job){.in = *in, .out = *in, .masked = mask != NULL};
     for (unsigned axis = 0; axis < 3 && in->for_print; axis++)
         job->in.grid.spacing[axis] = 1.0;
     job->in.grid.millimetres = in->for_print ? 0.0 : in->millimetres;
@@ -365,15 +426,16 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job->out.endian = request->out_endian;
     job->in_plane_bytes = header_plane_bytes(&job->in);
     job->out_plane_bytes = header_plane_bytes(&job->out);
-    job->decode = encoding_of(&job->in, job->in.type, request);
-    job->encode = encoding_of(&job->out, job->in.type, request);
-    if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||
-        !settle_intensities(job, source, fault) || !convert_points(job, fault)) {
+    job->decode = encoding_of(job, &job->in, job->in.type, request);
+    job->encode = encoding_of(job, &job->out, job->in.type, request);
+    if ((mask != NULL && !check_mask(mask, source, fault)) || !settle_region(&request->region, job, fault) ||
+        !build_stages(request, job, fault) || !settle_intensities(job, source, fault) ||
+        !convert_points(job, fault)) {
         job_free(job);
         return false;
     }
     /* Stages are there: what they do to alpha, to the range, and whether they do anything at all. */
-    settle_alpha(job, alpha_mode_of(request));
+    settle_alpha(job, alpha_mode_of(job, request));
     if (!settle_missing(request, source, job, fault)) {
         job_free(job);
         return false;
@@ -383,6 +445,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
     job->encode.high = intensity_sample(&job->intensity, request->high);
     job->measures = request->ranged && request->auto_range;
     job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
+    settle_mask(mask, job);
     job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
     return true;
 }

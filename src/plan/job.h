@@ -39,6 +39,8 @@ struct job {
     struct header in,
         out; /* of the whole grid; in has the spacing that filters take, out that of the output */
     size_t in_plane_bytes, out_plane_bytes; /* of a plane of these */
+    bool masked;                            /* samples outside a mask neither take part nor change */
+    size_t mask_plane_bytes;                /* of a plane of the mask's file; 0: the mask is not read */
     struct region region;                   /* of the grid, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
@@ -61,16 +63,20 @@ struct job {
    of `window`. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);
 
+/* The pixels of all planes that are written, in all volumes; of each plane all, though less may be written.
+ */
+uint64_t job_pixels(const struct job *job);
+
 /* Whether how many steps it takes depends on how little they change: --until. */
 bool job_waits_for_change(const struct job *job);
 
 /* The header of a file that has the state after `steps` steps of the last stage. */
 struct header job_written_after(const struct job *job, uint64_t steps);
 
-/* Settle the job for an open source. Options that the input does not allow are refused; on failure nothing is
-   left. */
-bool job_make(const struct job_request *request, const struct source *source, struct job *job,
-              struct fault *fault);
+/* Settle the job for an open source and a mask, which is open as well, or NULL. Options that the input does
+   not allow are refused, and so is a mask of other extents; on failure nothing is left. */
+bool job_make(const struct job_request *request, const struct source *source, const struct source *mask,
+              struct job *job, struct fault *fault);
 void job_free(struct job *job);
 
 #endif

@@ -199,7 +199,9 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .device_memory = least_memory(plan, plan->selection.devices.count),
         .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = plan->work_plane_bytes,
-        .file_plane_bytes = size_most(job->in_plane_bytes, job->out_plane_bytes),
+        .file_plane_bytes = size_most(
+            job->in_plane_bytes + (job->mask_plane_bytes > 0 ? job->mask_plane_bytes + MASK_ALIGNMENT : 0),
+            job->out_plane_bytes),
         .held_bytes = plan->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
         .readers = source->format->read_at != NULL && source->random ? carriers : 1,

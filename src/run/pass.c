@@ -252,35 +252,48 @@ static bool create_ring(struct run *run, struct io_ring **ring, size_t buffers)
 
 /* ---- planes of an unrolled grid ---- */
 
-/* Planes of an unrolled grid, which lie apart where it goes around. */
-static bool read_around(void *file, void *samples, struct range planes, struct fault *fault)
+/* Planes of samples or of a mask, which lie apart where the grid goes around. */
+static bool read_pieces(const struct pass_roll *roll,
+                        bool (*move)(void *file, void *samples, struct range planes, struct fault *fault),
+                        size_t plane_bytes, unsigned char *to, struct range planes, struct fault *fault)
 {
-    const struct pass_roll *roll = file;
-    const struct io_end *end = &roll->end;
     size_t count = roll->own.count, next = (planes.first + count - roll->own.first) % count;
-    unsigned char *to = samples;
 
     while (planes.count > 0) {
         struct range piece = {next, planes.count < count - next ? planes.count : count - next};
-        if (!end->move(end->file, to, piece, fault))
+        if (!move(roll->stop->end.file, to, piece, fault))
             return false;
-        to += piece.count * roll->plane_bytes;
+        to += piece.count * plane_bytes;
         planes.count -= piece.count;
         next = 0;
     }
     return true;
 }
 
+/* Planes of an unrolled grid, and behind them their mask. */
+static bool read_around(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct pass_roll *roll = file;
+    const struct stop *stop = roll->stop;
+    unsigned char *to = samples;
+
+    return read_pieces(roll, stop->end.move, stop->plane_bytes, to, planes, fault) &&
+           (stop->mask == NULL ||
+            read_pieces(roll, stop->mask, roll->plane_pixels,
+                        to + encoding_mask_place(stop->encoding, planes.count * roll->plane_pixels), planes,
+                        fault));
+}
+
 static bool end_around(void *file, struct fault *fault)
 {
-    const struct io_end *end = &((const struct pass_roll *)file)->end;
+    const struct io_end *end = &((const struct pass_roll *)file)->stop->end;
 
     return end->finish == NULL || end->finish(end->file, fault);
 }
 
 static void stop_around(void *file)
 {
-    const struct io_end *end = &((const struct pass_roll *)file)->end;
+    const struct io_end *end = &((const struct pass_roll *)file)->stop->end;
 
     if (end->interrupt != NULL)
         end->interrupt(end->file);
@@ -315,7 +328,7 @@ static bool start_reader(struct run *run, struct pass *pass)
     struct io_end end = roll_end(&pass->roll);
 
     pass->load = load_of(run, pass);
-    if (pass->overlap == 0)
+    if (pass->overlap == 0 && pass->from->mask == NULL)
         end = pass->from->end;
     if (run->loop != NULL || !reads_end(run, pass))
         end.finish = NULL;
@@ -340,7 +353,7 @@ static bool open_pass(struct run *run, struct pass *pass)
                                                  pass->to->threads, run->fault));
 }
 
-/* Samples that went into a spool file come back, so only their strays count. */
+/* Samples that went into a spool file come back, so only what they were when they were read counts. */
 static bool add_outcomes(struct run *run, const struct pass *pass)
 {
     struct outcomes of_pass = run->tees.aside;
@@ -349,7 +362,7 @@ static bool add_outcomes(struct run *run, const struct pass *pass)
     if (!run->lane->backend->tell_outcomes(run->lane->device, &of_pass, run->fault))
         return false;
     if (!pass->to->of_run)
-        of_pass = (struct outcomes){.strays = of_pass.strays};
+        of_pass = (struct outcomes){.outside = of_pass.outside, .strays = of_pass.strays};
     output_add_outcomes(&run->outcomes, &of_pass);
     return true;
 }
@@ -454,8 +467,9 @@ static bool make_alone(struct run *run, struct pass *pass)
     pass->frame = planes_of(run, pass);
     if (pass->from != NULL) {
         pass->frame.of_source = pass->from->of_run;
-        pass->roll = (struct pass_roll){
-            pass->from->end, pass->from->plane_bytes, {pass->overlap, run->plan->shape.planes}};
+        pass->roll = (struct pass_roll){pass->from,
+                                        run->plan->shape.rows * run->plan->shape.nx,
+                                        {pass->overlap, run->plan->shape.planes}};
     }
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);

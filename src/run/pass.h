@@ -48,10 +48,10 @@ struct run {
 };
 
 /* A file whose planes are read as those of an unrolled grid, where the last come before the first and the
-   first after the last. */
+   first after the last; and those of a mask with them. */
 struct pass_roll {
-    struct io_end end; /* of the file, which gives planes in any order */
-    size_t plane_bytes;
+    const struct stop *stop; /* the file, which gives planes in any order where the grid is unrolled */
+    size_t plane_pixels;
     struct range own; /* the file's planes among those of the grid */
 };
 

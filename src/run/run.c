@@ -535,7 +535,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
 {
     struct running running = {
         .request = request,
-        .stops = stops_of(plan, request->volume, source, sink, &running.run.encode),
+        .stops = stops_of(plan, request->volume, source, request->mask, sink, &running.run.encode),
         .run = {.plan = plan,
                 .team = {.plan = plan,
                          .members = running.sweeps,

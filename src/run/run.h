@@ -19,7 +19,8 @@
 struct run_request {
     size_t volume; /* of the source's series, from 0 on: each is a run of its own, and the last ends source
                       and sink */
-    bool stats;    /* add up the samples of input and output (--stats) */
+    struct source *mask; /* of the job, open; NULL: it has none */
+    bool stats;          /* add up the samples of input and output (--stats) */
     enum progress_mode progress;
     struct observers observers; /* others */
     struct peers *peers;        /* the ranks that make the run together; NULL: this process alone */

@@ -1,14 +1,17 @@
 /* Stops: where the planes of a pass come from and where they go.
 
    The first pass reads the source, in order, or anywhere if it has samples at fixed places; then several
-   threads read at once. The last pass writes the sink, in order or by several threads alike. Between two
-   passes planes stand in spool files, packed in the type that they are computed in: deleted files beside the
-   output, which vanish with the process. A pass over a grid that goes around reads one spool and writes the
-   other. Room for a sink that has a place for each plane is taken while planes come in; whoever is about to
-   write first waits until there is all of it. */
+   threads read at once. A mask is read in step with it: of a series of volumes, the same for each. The last
+   pass writes the sink, in order or by several threads alike. Between two passes planes stand in spool files,
+   packed in the type that they are computed in: deleted files beside the output, which vanish with the
+   process. A pass over a grid that goes around reads one spool and writes the other. Room for a sink that has
+   a place for each plane is taken while planes come in; whoever is about to write first waits until there is
+   all of it. */
 #include "stops.h"
 
 #include "model/sample.h"
+
+#include <math.h>
 
 bool stops_is_last_volume(const struct stops *stops)
 {
@@ -33,12 +36,50 @@ static bool end_source(void *file, struct fault *fault)
 {
     const struct stops *stops = file;
 
-    return !stops_is_last_volume(stops) || source_end(stops->source, fault);
+    return !stops_is_last_volume(stops) ||
+           (source_end(stops->source, fault) && (stops->mask == NULL || source_end(stops->mask, fault)));
 }
 
 static void stop_source(void *file)
 {
-    file_in_cancel(((struct stops *)file)->source->awaited);
+    struct stops *stops = file;
+
+    file_in_cancel(stops->source->awaited);
+    if (stops->mask != NULL)
+        file_in_cancel(stops->mask->awaited);
+}
+
+/* Whether the value of one of a pixel's samples is neither 0 nor NaN. */
+static bool is_inside(const struct header *header, const unsigned char *samples)
+{
+    const size_t size = sample_size(header->type);
+    const bool swapped = header->endian != endian_native();
+
+    for (unsigned channel = 0; channel < header->grid.channels; channel++) {
+        double value = intensity_value(&header->intensity,
+                                       sample_number(header->type, swapped, samples + channel * size));
+        if (value != 0.0 && !isnan(value))
+            return true;
+    }
+    return false;
+}
+
+/* Planes of the mask's samples, and in their place a byte a pixel. Samples of one byte are that already. */
+static bool read_mask(void *file, void *bytes, struct range planes, struct fault *fault)
+{
+    const struct stops *stops = file;
+    struct source *mask = stops->mask;
+    const struct header *header = &mask->header;
+    const size_t pixels = planes.count * grid_plane_samples(&header->grid) / header->grid.channels;
+    const size_t size = sample_size(header->type) * header->grid.channels;
+    unsigned char *masks = bytes;
+
+    if (!(mask->random ? source_read_at(mask, bytes, planes.first, planes.count, fault)
+                       : source_read(mask, bytes, planes.count, fault)))
+        return false;
+    for (size_t i = 0; i < pixels && (size > 1 || !intensity_is_plain(&header->intensity)); i++)
+        masks[i] = is_inside(header, masks + i * size);
+    return true;
 }
 
 static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
@@ -93,16 +134,20 @@ static bool write_spool(void *file, void *samples, struct range planes, struct f
 
 static struct stop from_source(struct stops *stops)
 {
+    const struct source *source = stops->source;
+    /* A mask that is read in order may go with a source that can only be read anywhere. */
+    const bool anywhere = source->random || source->format->read == NULL;
     const struct io_end end = {.file = stops,
-                               .move = stops->source->random ? read_anywhere : read_in_order,
+                               .move = anywhere ? read_anywhere : read_in_order,
                                .finish = end_source,
                                .interrupt = stop_source};
 
     return (struct stop){.end = end,
+                         .mask = stops->mask != NULL ? read_mask : NULL,
                          .encoding = &stops->job->decode,
                          .plane_bytes = stops->job->in_plane_bytes,
                          .threads = stops->plan->schedule.readers,
-                         .random = stops->source->random,
+                         .random = source->random,
                          .of_run = true,
                          .which = OBSERVER_INPUT};
 }
@@ -153,14 +198,15 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
     return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
 }
 
-struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
-                      const struct encoding *encode)
+struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct source *mask,
+                      struct sink *sink, const struct encoding *encode)
 {
     return (struct stops){
         .plan = plan,
         .job = plan->job,
         .volume = volume,
         .source = source,
+        .mask = plan->job->mask_plane_bytes > 0 ? mask : NULL,
         .output = {.job = plan->job, .sink = sink},
         .reserved = volume > 0,
         .encode = encode,
@@ -177,7 +223,8 @@ bool stops_open(struct stops *stops, struct fault *fault)
     /* Spool files are made beside the output, on the disk that was chosen for much data. */
     const struct file_out *beside = sink->file != NULL ? sink->file : sink->samples.file;
 
-    if (!file_in_make_cancellable(stops->source->awaited, fault))
+    if (!file_in_make_cancellable(stops->source->awaited, fault) ||
+        (stops->mask != NULL && !file_in_make_cancellable(stops->mask->awaited, fault)))
         return false;
     for (size_t i = 0; i < schedule->spools + schedule->holds_in_spool; i++) {
         if (!spool_create(i < schedule->spools ? &stops->spools[i].spool : &stops->held, beside, fault))

@@ -25,6 +25,9 @@
 /* Where a pass has its planes from, or puts them. */
 struct stop {
     struct io_end end;
+    /* Of an end whose samples have a mask: a byte for each pixel of the planes that were moved last, or that
+       are read at the same time. NULL: there is none. */
+    bool (*mask)(void *file, void *bytes, struct range planes, struct fault *fault);
     const struct encoding *encoding;
     size_t plane_bytes;
     unsigned threads;
@@ -45,6 +48,7 @@ struct stops {
     const struct job *job;
     size_t volume;
     struct source *source;
+    struct source *mask;           /* NULL: the job reads none */
     struct output output;          /* of the sink */
     bool reserved;                 /* disk space for all of its samples has been allocated, or need not be */
     const struct encoding *encode; /* of the sink */
@@ -55,8 +59,8 @@ struct stops {
 
 /* The stops of a run; nothing is open yet. The encoding is read when planes go into the sink, so it may
    change until then. */
-struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
-                      const struct encoding *encode);
+struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct source *mask,
+                      struct sink *sink, const struct encoding *encode);
 
 /* Create the spool files that the plan asks for. They are to be closed, also after a failure; source and sink
    stay open. */

@@ -92,7 +92,7 @@ static void write_result(const struct source *source, size_t draw)
     struct fault fault;
     struct job job;
 
-    if (!job_make(&ways[draw % WAYS].job, source, &job, &fault)) {
+    if (!job_make(&ways[draw % WAYS].job, source, NULL, &job, &fault)) {
         fuzz_check_fault(&fault);
         return;
     }

@@ -40,6 +40,8 @@ template <typename T> struct coding {
     struct sample_limits stretched; /* likewise of values that are stretched */
     bool marked;                    /* colours that equal the mark in a file are missing: NaN in a field */
     T mark;
+    bool masked; /* behind all other channels, a field has one with the originals of each of the file */
+    T scale, shift, original_mark;
 
     /* All points, in turn. */
     CUDA_INLINE T after_points(T value) const
@@ -74,6 +76,20 @@ template <typename T> struct coding {
             return value;
         }
     }
+
+    /* What is to be written of a sample outside the mask, as it stands in a field; and as it is written. */
+    CUDA_INLINE T original(T value, bool colour) const
+    {
+        if (colour && (scale != T(1) || shift != T(0)))
+            value = cuda_fma(scale, value, shift);
+        return colour && marked ? cuda_unmarked(value, original_mark) : value;
+    }
+    CUDA_INLINE T restored(T value, T original, bool colour) const
+    {
+        if (original != original)
+            return value;
+        return colour && marked ? cuda_unmarked(original, mark) : original;
+    }
 };
 
 CUDA_INLINE constexpr enum work_type work_of(float)
@@ -97,6 +113,10 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.swapped = encoding->swapped;
     coding.marked = encoding->marked;
     coding.mark = static_cast<T>(encoding->mark);
+    coding.masked = encoding->masked;
+    coding.scale = static_cast<T>(encoding->original.scale);
+    coding.shift = static_cast<T>(encoding->original.shift);
+    coding.original_mark = static_cast<T>(encoding->original.mark);
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
     coding.ranged = encoding->ranged;
@@ -183,46 +203,67 @@ template <typename S> CUDA_INLINE bool is_stray(S stored, bool swapped)
 }
 
 /* Pixels of a file into a field: decoded, through the points, times alpha; a premultiplied picture's colours
-   are kept as they are as well, behind alpha. */
+   are kept as they are as well, behind alpha. Pixels outside a mask are missing. */
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
-    load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels,
-                const struct range counted, struct cuda_outcomes *outcomes)
+    load_kernel(const coding<T> coding, const S *packed, const unsigned char *mask, const cuda_view<T> to,
+                const pixels pixels, const struct range counted, struct cuda_outcomes *outcomes)
 {
-    unsigned strays = 0;
+    const int first_original = to.channels - (coding.masked ? coding.channels : 0);
+    unsigned strays = 0, left_out = 0;
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
+        const bool outside = coding.masked && mask[index] == 0;
+        const bool counts = static_cast<size_t>(pixel.plane) - counted.first < counted.count;
+        left_out += counts && outside ? 1 : 0;
         /* Alpha is the last channel, but its colours need it first. */
         const T covered =
             cuda_cover(cuda_number<T>(samples[coding.channels - 1], coding.swapped), coding.opaque);
         for (int channel = 0; channel < coding.channels; channel++) {
             T value = cuda_number<T>(samples[channel], coding.swapped);
-            if (is_stray(samples[channel], coding.swapped) &&
-                static_cast<size_t>(pixel.plane) - counted.first < counted.count)
+            if (counts && is_stray(samples[channel], coding.swapped))
                 strays++;
+            if (coding.masked)
+                pixel.of(to, first_original + channel) =
+                    outside ? coding.original(value, channel < coding.colours) : T(NAN);
             if (channel < coding.colours) {
                 if (coding.marked && value == coding.mark)
                     value = T(NAN);
                 value = coding.after_points(coding.decoded(value));
-                if (coding.premultiply) {
-                    pixel.of(to, coding.colours + 1 + channel) = value;
-                    value = value * covered;
-                }
+            }
+            if (outside)
+                value = T(NAN);
+            if (coding.premultiply && channel < coding.colours) {
+                pixel.of(to, coding.colours + 1 + channel) = value;
+                value = value * covered;
             }
             pixel.of(to, channel) = value;
         }
         /* Channels that the field has for other reasons. */
-        for (int channel = coding.work_channels; channel < to.channels; channel++)
+        for (int channel = coding.work_channels; channel < first_original; channel++)
             pixel.of(to, channel) = T(0);
     }
     if constexpr (!std::is_integral<S>::value)
         add_count(&outcomes->strays, strays);
+    if (coding.masked)
+        add_count(&outcomes->outside, left_out);
+}
+
+/* A channel's value as it is written, if it is not outside the mask. */
+template <typename T>
+CUDA_INLINE T restored(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel, int channel,
+                       T value)
+{
+    if (!coding.masked)
+        return value;
+    return coding.restored(value, pixel.of(from, from.channels - coding.channels + channel),
+                           channel < coding.colours);
 }
 
 /* Colour as it is written: divided by alpha if it was multiplied, through the points, encoded, and times
-   alpha if the file has it so. */
+   alpha if the file has it so; outside the mask, as it was. */
 template <typename T>
 CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel,
                              int channel)
@@ -235,7 +276,9 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     value = coding.encoded(coding.after_points(value));
     if (coding.associated)
         value = value * cuda_cover(pixel.of(from, coding.colours), coding.opaque);
-    return coding.marked && value != value ? coding.mark : value;
+    if (coding.marked && value != value)
+        value = coding.mark;
+    return restored(coding, from, pixel, channel, value);
 }
 
 /* Values that storing changes, counted by a thread. */
@@ -293,7 +336,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
         for (int channel = 0; channel < coding.channels; channel++) {
             const bool colour = channel < coding.colours;
             const T value = colour ? settled_colour(coding, from, pixel, channel)
-                                   : pixel.of(from, channel) * coding.alpha_factor;
+                                   : restored(coding, from, pixel, channel, pixel.of(from, channel)) *
+                                         coding.alpha_factor;
             const S stored = colour && coding.ranged ? stretched_sample<T, S>(coding, value, &tally)
                                                      : plain_sample<T, S>(coding, value, &tally);
             samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;
@@ -360,12 +404,15 @@ cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed
                              cudaStream_t stream)
 {
     const pixels pixels = pixels_of(to, planes);
+    const size_t place =
+        encoding_mask_place(encoding, static_cast<size_t>(pixels.count) * pixels.rows * pixels.nx);
+    const unsigned char *mask = static_cast<const unsigned char *>(packed) + place;
 
     return cuda_with_sample(encoding->type, [&](auto sample) {
         typedef decltype(sample) S;
         const auto kernel = load_kernel<T, S>;
         return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel,
-                           coding_of<T>(encoding), static_cast<const S *>(packed), to, pixels, counted,
+                           coding_of<T>(encoding), static_cast<const S *>(packed), mask, to, pixels, counted,
                            outcomes);
     });
 }
