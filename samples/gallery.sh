@@ -24,8 +24,11 @@ show morphology -f open:2,ball
 show derivative -f gradmag:1.5 --out-range auto
 show bilateral -f bilateral:3,40
 
-# Samples of one value are missing: here all that is darker than 40, such as ink. They stay, and nothing runs into what is
-# beside them.
+# The rest is not filtered where it has edges in all channels: there the mask is 0.
+imgheat -f gradmag:1 -f threshold:12,255,0 -o "$folder/flat.png" "$picture"
+show mask --mask "$folder/flat.png" -f gauss:3
+
+# What is darker than 40, such as ink, is cut off there and is missing. It stays, and does not run into what is beside it.
 imgheat -f clamp:40,255 -o "$folder/ink.png" "$picture"
 picture=$folder/ink.png
 show missing --missing 40 -f gauss:3

@@ -82,6 +82,12 @@ for sigma in 1 2 4; do
 done
 shows_what edges/edges-2.png "$samples/edges-2.png"
 
+"$samples/gallery.sh" gallery > names 2> ranges || fail 'gallery.sh'
+[ "$(wc -l < names)" -eq 8 ] || fail "gallery.sh: $(cat names)"
+for picture in "$samples"/gallery/*.png; do
+    shows_what "gallery/${picture##*/}" "$picture"
+done
+
 "$samples/heat-movie.sh" movie > name || fail 'heat-movie.sh'
 for n in 00 15; do
     is_png movie/frame-$n.png 200 150
