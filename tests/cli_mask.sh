@@ -87,8 +87,8 @@ result $? 'are those of f64'
 
 # ---------------------------------------------------------------- files
 
-awk 'BEGIN { srand(5); for (i = 0; i < 13 * 11 * 40; i++) printf "%c", 33 + int(rand() * 90) }' > volume.raw
-awk 'BEGIN { srand(6); for (i = 0; i < 13 * 11 * 40; i++) printf "%c", rand() < 0.3 ? 0 : 1 + int(rand() * 90) }' > in.raw
+noise 5 $((13 * 11 * 40)) '"%c", 33 + int(r() * 90)' > volume.raw
+noise 6 $((13 * 11 * 40)) '"%c", r() < 0.3 ? 0 : 1 + int(r() * 90)' > in.raw
 
 volume()
 {
@@ -103,7 +103,7 @@ blur_inside() # MASK
 
 volume --mask in.raw -f gauss:1 -o whole.raw
 for form in nii nii.gz hdr nrrd nhdr mha mhd npy raw.gz tif; do
-    [ $form != tif ] || voxfilt --list | grep -q '^ *tif .*read' || continue
+    [ $form != tif ] || reads_tiff || continue
     voxfilt -q -i in.raw -t u8 -d 13,11,40 -f identity -o mask.$form
     blur_inside mask.$form
     same "a mask in $form" whole.raw from.raw
@@ -128,12 +128,12 @@ voxfilt -q -i in.raw -t u8 -d 13,11,40 -f identity --out-type f32 -o in4.raw4
 blur_inside in4.raw4
 same 'raw samples, of a type that the length tells' whole.raw from.raw
 # Of the mask's values: 2 m - 2 is 0 where m is 1. And two channels, of which one is enough.
-awk 'BEGIN { srand(6); for (i = 0; i < 13 * 11 * 40; i++) printf "%c", rand() < 0.3 ? 1 : 2 + int(rand() * 90) }' > next.raw
+noise 6 $((13 * 11 * 40)) '"%c", r() < 0.3 ? 1 : 2 + int(r() * 90)' > next.raw
 voxfilt -q -i next.raw -t u8 -d 13,11,40 -f identity -o sloped.nii
 printf '\000\000\000\100\000\000\000\300' | dd of=sloped.nii bs=1 seek=112 conv=notrunc 2> ../dd
 blur_inside sloped.nii
 same 'a slope and an intercept' whole.raw from.raw
-awk 'BEGIN { srand(6); for (i = 0; i < 13 * 11 * 40; i++) printf "%c%c", 0, rand() < 0.3 ? 0 : 1 + int(rand() * 90) }' > two.raw
+noise 6 $((13 * 11 * 40)) '"%c%c", 0, r() < 0.3 ? 0 : 1 + int(r() * 90)' > two.raw
 voxfilt -q -i two.raw -t u8 -d 13,11,40 --channels 2 -f identity -o two.nrrd
 blur_inside two.nrrd
 same 'a mask of two channels' whole.raw from.raw
@@ -283,9 +283,9 @@ voxfilt -q -i photo.raw -t u8 -d 13,11 --mask inside.raw -f gauss:1 -o blurred.r
 voxfilt -q -i blurred%d.png -f identity -o picture.raw
 same 'has the samples of a plane' blurred.raw picture.raw
 # Red, green and blue: black is outside. And a mask with alpha, which would be of two minds.
-awk 'BEGIN { srand(8); for (i = 0; i < 143; i++) printf "%c%c%c", 0, int(rand() * 3) == 1 ? 9 : 0, 0 }' > colours.raw
+noise 8 143 '"%c%c%c", 0, int(r() * 3) == 1 ? 9 : 0, 0' > colours.raw
 voxfilt -q -i colours.raw -t u8 -d 13,11,1 --channels 3 -f identity --slice z=0 -o colours.png
-awk 'BEGIN { srand(8); for (i = 0; i < 143; i++) printf "%c", int(rand() * 3) == 1 ? 9 : 0 }' > gray.raw
+noise 8 143 '"%c", int(r() * 3) == 1 ? 9 : 0' > gray.raw
 voxfilt -q -i photo.raw -t u8 -d 13,11 --mask gray.raw -f gauss:1 -o blurred.raw
 accepts 'a mask in colour' '' imgheat --mask colours.png -f gauss:1 -o blurred1.png photo.png
 voxfilt -q -i blurred%d.png -f identity -o picture.raw

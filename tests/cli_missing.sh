@@ -94,7 +94,7 @@ same 'and samples are copied' four.raw copied.raw
 
 # ---------------------------------------------------------------- the same samples from everywhere
 
-awk 'BEGIN { srand(3); for (i = 0; i < 23 * 19 * 40; i++) printf "%c", 65 + int(rand() * 12) }' > volume.raw
+noise 3 $((23 * 19 * 40)) '"%c", 65 + int(r() * 12)' > volume.raw
 
 volume()
 {

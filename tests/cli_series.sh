@@ -23,6 +23,7 @@ one_by_one() # ARGUMENT...
 }
 
 for form in nii nii.gz hdr nrrd nhdr mha mhd npy tif; do
+    [ $form != tif ] || reads_tiff || continue
     spaced='left out: spacing
 '
     unspaced=

@@ -16,6 +16,20 @@ has()
     command -v "$1" > ../has
 }
 
+# libtiff is optional.
+reads_tiff()
+{
+    grep -q '^#define HAVE_TIFF 1' "${top_builddir:?}/config.h"
+}
+
+# Bytes below 128 by a printf of awk, in which r() is a number below 1 from the "minimal standard" generator: the rand() of
+# some awks gives other numbers in each run.
+noise() # SEED COUNT PRINTF
+{
+    awk -v seed="$1" "function r() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+        BEGIN { for (i = 0; i < $2; i++) printf $3 }"
+}
+
 # Seconds mean something in the build that users have, not in one that is slow because it checks everything.
 is_whole_run()
 {
