@@ -147,6 +147,7 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/samples/edges-2.png
 ./share/doc/voxfilt/samples/edges.sh
 ./share/doc/voxfilt/samples/frame-15.png
+./share/doc/voxfilt/samples/gallery.sh
 ./share/doc/voxfilt/samples/heat-movie.sh
 ./share/doc/voxfilt/samples/phantom.svg
 ./share/doc/voxfilt/samples/picture.png
