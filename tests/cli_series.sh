@@ -199,7 +199,7 @@ result $? 'mhd: the time of a volume'
 head -c 800 series.nrrd > short.nrrd
 refuses 3 'voxfilt: short.nrrd: length: samples of exactly 700 bytes, but 6 x 5 x 4 x 3 u16 take 720' \
     voxfilt -i short.nrrd -o out
-refuses 2 'voxfilt: out0.png: the format png holds no series, and there are 3 volumes (--out-format)' \
+refuses 2 "voxfilt: out0.png: a stack of files holds no series, and there are 3 volumes (--volume, or a name without %d)" \
     voxfilt -i series.nrrd -o out%d.png
 for option in '--until 1' '--out-range=auto' '--slice z=1' '--part 1/2' '--tee 1:tee' '--preview p.png'; do
     # shellcheck disable=SC2086

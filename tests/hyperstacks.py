@@ -178,6 +178,10 @@ def stored(trial):
         trial.reads(path, expected, 'a palette', path)
         trial.keeps_colours(path)
         trial.reads('back.tif', expected, 'a palette is written', path)
+    # The letter of planar samples may be any, but samples come last in an output.
+    tifffile.imwrite('letters.tif', some((5, 3, 8, 9), 'u2'), photometric='rgb', planarconfig='separate', metadata={'axes': 'QZYX'})
+    trial.result(trial.run('-f', 'identity', '-i', 'letters.tif', '-o', 'back.tif').returncode == 0 and
+                 tifffile.TiffFile('back.tif').series[0].axes == 'QYXS', 'the letter of planar samples')
     tifffile.imwrite('cmyk.tif', some((8, 9, 4), 'u1'), photometric='separated', metadata=None)
     trial.refused('cmyk.tif', 'CMYK, which is not supported', 'CMYK')
     tifffile.imwrite('float.tif', some((8, 9), 'f4'), photometric='miniswhite', metadata=None)
@@ -243,6 +247,9 @@ def ome(trial):
                          after.count('<TiffData') == 1, 'OME', options, after)
         words = said.split('left out: ')[-1].strip().split(', ') if 'left out' in said else []
         trial.result(sorted(word for word in words if word != 'Software') == sorted(lost.split(', ') if lost else []), 'OME', options, said)
+    describe('theirs.ome.tif', lambda text: text.replace('</Image>', '<ROIRef ID="ROI:0"/></Image><ROI ID="ROI:0"/>'))
+    said = notes(trial, '-i', 'other.tif', '-o', 'of%d.tif', '-f', 'identity', '--volume', '0')
+    trial.result('Channel, Plane, ROIRef, ROI\n' in said and 'ImageDescription' not in said, 'files of a stack', said)
 
 
 def pyramid(trial):
@@ -380,6 +387,7 @@ def damaged(trial):
             (lambda text: text.replace('SizeT="2"', 'SizeT="9223372036854775807"'), 'no number of pages'),
             (lambda text: text.replace('SizeZ="3"', 'SizeZ="2"'), 'outside the volume'),
             (lambda text: text.replace('XYCZT', 'XYCCT'), 'DimensionOrder'),
+            (lambda text: text.replace('Pixels', 'Pixel'), 'Image: without Pixels'),
             (lambda text: text.replace('<OME', '<!DOCTYPE OME [<!ENTITY a "b">]><OME', 1), 'a DTD'),
             (lambda text: re.sub('<TiffData[^>]*/?>', '<TiffData IFD="0" PlaneCount="24">' + uuid % ('a.tif', 1) +
                                  '</TiffData><TiffData IFD="0" FirstT="1">' + uuid % ('b.tif', 2), text),

@@ -428,6 +428,11 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
     if (request->quality > 0 && !format->has_quality)
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
                              "--quality: the format %s keeps samples as they are", format->name);
+    if (header->volumes > 1 && format->slice != NULL)
+        return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
+                             "a stack of files holds no series, and there are %zu volumes (--volume, or a "
+                             "name without %%d)",
+                             header->volumes);
     if (header->volumes > 1 && !format->holds_series)
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
                              "the format %s holds no series, and there are %zu volumes (--out-format)",

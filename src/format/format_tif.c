@@ -608,6 +608,7 @@ static struct tiff_stack stack_of(const struct header *header, const struct tiff
                                .page_channels = origin == NULL     ? header->grid.channels
                                                 : origin->coloured ? 1
                                                                    : origin->channels,
+                               .planar = origin != NULL && origin->planar,
                                .unit = origin != NULL              ? origin->text.unit
                                        : header->millimetres > 0.0 ? unit_millimetre()->names[0]
                                                                    : ""};
@@ -900,8 +901,15 @@ static void list_dropped(const struct source *source, const struct format *sink,
                          char *dropped, size_t size)
 {
     const struct tiff_pages *pages = source->state;
+    struct header page = *written;
     struct fault unheard;
 
+    /* Each file of a stack has a plane, and tells what a file of that plane alone does. */
+    if (sink->slice != NULL && sink->slice->family == source->format->family) {
+        page.grid.nz = 1;
+        written = &page;
+        sink = sink->slice;
+    }
     if (is_ome(pages) && sink->family == source->format->family && ome_type(written->type) != NULL)
         mem_free(describe_ome(written, pages, dropped, size, &unheard));
     else if (pages->text.kind == TIFF_TEXT_OME)

@@ -403,6 +403,19 @@ static bool is_any(const struct ome_tag *tag, const char *const *names)
     return false;
 }
 
+/* Whether a list has a name already, of which another may be the beginning. */
+static bool has_name(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += strspn(at, ", ");
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* Whether an element is left out; `is_loss` if it told something. */
 static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_loss)
 {
@@ -458,7 +471,7 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
         if (!tag.closes && leaves_out(walk, &tag, &is_loss)) {
             char name[OME_UNIT_BYTES];
             snprintf(name, sizeof name, "%.*s", (int)tag.length, tag.name);
-            if (is_loss && walk->dropped != NULL && strstr(walk->dropped, name) == NULL)
+            if (is_loss && walk->dropped != NULL && !has_name(walk->dropped, name))
                 format_drop(walk->dropped, walk->dropped_size, name);
             from = at = behind_element(&tag);
         } else if (!tag.closes && is_named(&tag, "OME")) {

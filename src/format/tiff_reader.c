@@ -65,7 +65,6 @@ struct tiff_reader {
     /* How samples stand on pages, where that is not how they are given. */
     enum conversion { CONVERT_NOTHING, CONVERT_WHITE, CONVERT_PALETTE } conversion;
     unsigned bits, stored_channels; /* of a sample, and of a pixel */
-    bool planar;                    /* the channels of a page have strips or tiles of their own */
     size_t stored_row;              /* bytes of a row, of one channel if they are planar */
     unsigned char palette[256][3];  /* of the page that is read */
     uint64_t level; /* the resolution that is read, by its place in SubIFDs; 0: the full one */
@@ -516,7 +515,7 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
            (conversion_of(shape) == reader->conversion ||
             refuse_number(reader, "PhotometricInterpretation", shape->photometric,
                           ", but not on the first page")) &&
-           (is_planar(shape) == reader->planar ||
+           (is_planar(shape) == reader->all.planar ||
             refuse_number(reader, "PlanarConfiguration", shape->planes, ", but not on the first page")) &&
            (type == all->type ||
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
@@ -755,7 +754,7 @@ static bool read_other_tags(struct tiff_reader *reader)
 /* Bytes of some columns of a strip or tile. */
 static size_t stored_row(const struct tiff_reader *reader, uint32_t columns)
 {
-    uint64_t bits = (uint64_t)columns * reader->bits * (reader->planar ? 1 : reader->stored_channels);
+    uint64_t bits = (uint64_t)columns * reader->bits * (reader->all.planar ? 1 : reader->stored_channels);
 
     return (size_t)((bits + 7) / 8);
 }
@@ -781,11 +780,11 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->coloured = conversion_of(shape) == CONVERT_PALETTE;
     all->inverted = conversion_of(shape) == CONVERT_WHITE;
     reader->conversion = conversion_of(shape);
-    reader->planar = is_planar(shape);
+    reader->all.planar = is_planar(shape);
     reader->bits = shape->bits;
     reader->stored_channels = shape->channels;
     reader->stored_row = stored_row(reader, shape->width);
-    all->plain = reader->conversion == CONVERT_NOTHING && reader->bits >= 8 && !reader->planar;
+    all->plain = reader->conversion == CONVERT_NOTHING && reader->bits >= 8 && !reader->all.planar;
     return true;
 }
 
@@ -897,7 +896,7 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
 /* Of one channel, if they are planar. */
 static uint32_t pieces_of_plane(struct tiff_reader *reader)
 {
-    return reader->planar ? pieces(reader) / reader->stored_channels : pieces(reader);
+    return reader->all.planar ? pieces(reader) / reader->stored_channels : pieces(reader);
 }
 
 static uint64_t rows_per_strip(struct tiff_reader *reader)
@@ -958,7 +957,7 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
 /* Parts of a page that hold a channel each, or all of them. */
 static uint64_t channel_planes(const struct tiff_reader *reader)
 {
-    return reader->planar ? reader->stored_channels : 1;
+    return reader->all.planar ? reader->stored_channels : 1;
 }
 
 /* Keep in mind the most that decoding takes: a strip or tile, and as many rows of the page. */
@@ -972,7 +971,7 @@ static void keep_room(struct tiff_reader *reader, size_t bytes, uint32_t rows)
    also those of PackBits, whose runs may go on from row to row. */
 static bool is_banded(struct tiff_reader *reader)
 {
-    return reader->planar || reader->bits < 8 || reader->conversion != CONVERT_NOTHING ||
+    return reader->all.planar || reader->bits < 8 || reader->conversion != CONVERT_NOTHING ||
            libtiff.TIFFIsTiled(reader->tiff) ||
            short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_PACKBITS;
 }
@@ -1539,7 +1538,7 @@ static void put_columns(const struct tiff_reader *reader, const unsigned char *f
 {
     size_t size = sample_size(reader->all.type);
 
-    if (reader->planar)
+    if (reader->all.planar)
         interleave(from, count, reader->all.channels, size, to + plane * size);
     else if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
         convert(reader, from, count, to);

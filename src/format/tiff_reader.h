@@ -35,6 +35,7 @@ struct tiff_pages {
     enum sample_type type;
     enum endian endian;         /* of the file */
     unsigned bits, photometric; /* BitsPerSample and PhotometricInterpretation there */
+    bool planar;                /* the channels of a page have strips or tiles of their own */
     bool coloured;              /* a palette makes RGB of one sample */
     bool inverted;              /* white is zero in the file, and the greatest number here */
     bool has_resolution;

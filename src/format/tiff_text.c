@@ -170,6 +170,8 @@ static void read_image(const struct ome_image *image, unsigned page_channels, st
     memcpy(told->unit, image->unit, sizeof told->unit);
     if (image->order[0] == '\0')
         snprintf(told->refusal, sizeof told->refusal, "DimensionOrder: not one of the six that there are");
+    if (image->pixels.begin == image->tag.begin)
+        snprintf(told->refusal, sizeof told->refusal, "Image: without Pixels");
 }
 
 static void read_ome(const char *text, unsigned page_channels, uint64_t volume, struct tiff_text *told)
@@ -451,8 +453,7 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     diag_append(text, sizeof text, "]");
     if (shape.axes != NULL)
         diag_append(text, sizeof text, ", \"axes\": \"%.*s%.2s%s\"", (int)shape.pages, shape.axes,
-                    shape.axes + shape.pages + (shape.axes[shape.pages] == 'S'),
-                    grid->channels > 1 ? "S" : "");
+                    shape.axes + shape.pages + stack->planar, grid->channels > 1 ? "S" : "");
     diag_append(text, sizeof text, ", %s%.17g}", spacing_key, grid->spacing[2]);
     return mem_text(text, fault);
 }

@@ -51,7 +51,8 @@ struct tiff_stack {
     const struct header *header;
     const struct tiff_text *axes;
     const char *unit;       /* empty: not known */
-    unsigned page_channels; /* of the input */
+    unsigned page_channels; /* of the input, */
+    bool planar;            /* which come before y there, not after x */
 };
 
 /* A description, to be released with mem_free; NULL with a fault: of a stack as ImageJ has it, with those
