@@ -100,7 +100,7 @@ large='-i large.raw -d 300,200,45 -t u8'
 for job in '-s 5' '-s 400 --flux pm1 --scale 30 -e wrap --stats' '--until 0.1 --flux pm1 --scale 30 -s 300'; do
     voxfilt $large $job -o made.raw 2> ../one
     mv made.raw one.raw
-    timeout 60 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi $large $job -o made.raw > ../stdout 2> ../stderr < /dev/null
+    timeout 200 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi $large $job -o made.raw > ../stdout 2> ../stderr < /dev/null
     result $? "srun --mpi=$pmi on two nodes: $job"
     same 'the same bytes' made.raw one.raw
     grep -E '^(voxfilt-mpi:|input |output )' ../stderr | sed 's/^voxfilt-mpi:/voxfilt:/' | diff ../one -
