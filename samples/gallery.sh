@@ -1,5 +1,5 @@
 #!/bin/sh
-# One picture of each family of filters, all of the same input: what README.md of this folder shows beside it.
+# One picture of each family of filters, all of the same input: gallery/README.md shows them beside it.
 #
 # Usage: gallery.sh [FOLDER [PICTURE.png]]        needs imgheat on PATH; FOLDER is ./gallery by default
 set -eu
@@ -24,7 +24,7 @@ show morphology -f open:2,ball
 show derivative -f gradmag:1.5 --out-range auto
 show bilateral -f bilateral:3,40
 
-# The rest is not filtered where it has edges in all channels: there the mask is 0.
+# A mask that is 0 where all channels have an edge: these pixels stay as they are.
 imgheat -f gradmag:1 -f threshold:12,255,0 -o "$folder/flat.png" "$picture"
 show mask --mask "$folder/flat.png" -f gauss:3
 

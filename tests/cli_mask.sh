@@ -146,9 +146,9 @@ same 'a pipe' whole.raw from.raw
 
 refuses 2 'voxfilt: --mask: it needs a file, not standard input' volume --mask - -o out
 refuses 4 'voxfilt: nowhere.nii: No such file or directory' volume --mask nowhere.nii -o out
-refuses 3 'voxfilt: mask.nii: 13 x 11 x 40, but volume.raw is 11 x 13 x 40' \
+refuses 3 'voxfilt: mask.nii: a mask of 13 x 11 x 40, but volume.raw is 11 x 13 x 40' \
     voxfilt -i volume.raw -t u8 -d 11,13,40 --mask mask.nii -o out
-refuses 3 'voxfilt: mask.nii: 13 x 11 x 40, but volume.raw is 143 x 40' \
+refuses 3 'voxfilt: mask.nii: a mask of 13 x 11 x 40, but volume.raw is 143 x 40' \
     voxfilt -i volume.raw -t u8 -d 143,40 --mask mask.nii -o out
 head -c 5000 in.raw > short.raw
 refuses 3 'voxfilt: short.raw: length: 5000 bytes, but 13 x 11 x 40 u8 take 5720' volume --mask short.raw -o out

@@ -5,8 +5,8 @@
    followed by its input, then report, preview and plot, then tees. Each path is looked up once, links
    followed, so that a file is the same whatever it is called. Checks compare each path with those before it,
    which is why the order matters. Of outputs in a folder there may be thousands, and these are sorted
-   instead. A file that is yet to be made is known by its folder and its name; a stack of pictures, by all
-   names that its pattern may have. */
+   instead. A file that is yet to be made is known by its folder and its name; a stack, by all names that its
+   pattern may have. */
 #include "outputs.h"
 
 #include "base/file_in.h"

@@ -368,7 +368,7 @@ static bool check_mask(const struct source *mask, const struct source *source, s
     char own[96], wanted[96];
 
     if (grid->axes != of_input->axes || !grid_same_extents(grid, of_input))
-        return source_refuse(mask, fault, "%s, but %s is %s",
+        return source_refuse(mask, fault, "a mask of %s, but %s is %s",
                              number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes,
                                                    own, sizeof own),
                              file_in_name(source->file),

@@ -11,7 +11,7 @@
  * compiler drops whatever no result needs. Costs: 18 minima and maxima a sample for 3×3, 70 for 5×5, 110 for
  * 3×3×3, in the pipeline that has half of the lanes; edges have a loop of their own, since indices would go
  * through it, too. Bisection reads all samples of the window some eight times from L1. Traffic per sample: 2
- * words. Wins when: the op is a rank; nothing else serves one. */
+ * words. Wins when: the op is a rank, but no extreme of taps along one axis (cuda_axis.cu). */
 #include "kernels/cuda/ladder/cuda_each_sample.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 
