@@ -644,10 +644,13 @@ bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
 bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault)
 {
     const struct fault of_device = *fault;
+    const struct input *passed = !input_rewind(&pipeline->input)  ? &pipeline->input
+                                 : !input_rewind(&pipeline->mask) ? &pipeline->mask
+                                                                  : NULL;
 
-    if (!input_rewind(&pipeline->input) || !input_rewind(&pipeline->mask))
+    if (passed != NULL)
         return fault_raise(fault, of_device.status, "%.4096s; %s cannot be read again for the CPU",
-                           of_device.text, file_in_name(pipeline->input.file));
+                           of_device.text, file_in_name(passed->file));
     run_summary_free(&pipeline->summary);
     close_plan(pipeline);
     close_sources(pipeline);
