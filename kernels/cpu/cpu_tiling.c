@@ -63,9 +63,11 @@
 #define FACE_ALONE       1.85
 #define REACTION         13.0
 
-/* A tap of a rank: through a network, whose depth is as the square of a logarithm; of a bisection; of an
-   extreme. An extreme along one axis, however long. */
+/* A tap of a rank: through a network, whose depth is as the square of a logarithm; of the median of all
+   nearest neighbours in a volume, through one; of a bisection; of an extreme. An extreme along one axis,
+   however long. */
 #define NETWORK_TAP  1.8
+#define NEAREST_TAP  0.45
 #define BISECTED_TAP 100.0
 #define EXTREME_TAP  5.0
 #define EXTREME_LINE 100.0
@@ -492,6 +494,8 @@ static double rank_work(const struct op *op)
 
     if (op->rank == 0 || op->rank + 1 == op->tap_count)
         return op_is_star(op) && taps <= op_radius(op) * 2.0 + 1.0 ? EXTREME_LINE : taps * EXTREME_TAP;
+    if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
+        return taps * depth * depth * NEAREST_TAP;
     return op->tap_count <= NETWORK_TAPS ? taps * depth * depth * NETWORK_TAP : taps * BISECTED_TAP;
 }
 
