@@ -217,6 +217,14 @@ def imagej(trial):
                              'ImageJ', options, 'spacing')
             words = said.split('left out: ')[-1].strip().split(', ')
             trial.result(sorted(word for word in words if word != 'Software') == sorted(lost.split(', ')), 'ImageJ', options, said)
+    said = notes(trial, '-i', 'theirs.tif', '-f', 'identity', '-o', 'back.ome.tif')
+    trial.result('finterval, min, max, mine, metadata of ImageJ\n' in said, 'ImageJ into OME', said)
+    tifffile.imwrite('theirs.tif', samples[:, :, 0], metadata={'axes': 'QZYX'})
+    for name, lost in (('back.ome.tif', True), ('back.tif', False)):
+        said = notes(trial, '-i', 'theirs.tif', '-f', 'identity', '-o', name)
+        trial.result(('axes' in said) == lost, 'letters of tifffile', name, said)
+    trial.result('--resolution: the file has the full one alone' in notes(trial, '-i', 'theirs.tif', '--resolution', '1', '-o', 'none.raw'),
+                 'no pyramid')
 
 
 def ome(trial):
@@ -388,6 +396,8 @@ def damaged(trial):
             (lambda text: text.replace('SizeZ="3"', 'SizeZ="2"'), 'outside the volume'),
             (lambda text: text.replace('XYCZT', 'XYCCT'), 'DimensionOrder'),
             (lambda text: text.replace('Pixels', 'Pixel'), 'Image: without Pixels'),
+            (lambda text: text.replace('SizeT="2"', 'SizeT="2'), 'no end'),
+            (lambda text: text[:text.index('<TiffData')], 'no end'),
             (lambda text: text.replace('<OME', '<!DOCTYPE OME [<!ENTITY a "b">]><OME', 1), 'a DTD'),
             (lambda text: re.sub('<TiffData[^>]*/?>', '<TiffData IFD="0" PlaneCount="24">' + uuid % ('a.tif', 1) +
                                  '</TiffData><TiffData IFD="0" FirstT="1">' + uuid % ('b.tif', 2), text),

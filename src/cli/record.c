@@ -99,7 +99,7 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
         format_drop(left_out.text, sizeof left_out.text, "spacing");
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, output, &described, left_out.text, sizeof left_out.text);
+        source->format->list_dropped(source, output, path, &described, left_out.text, sizeof left_out.text);
     return left_out;
 }
 

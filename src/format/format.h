@@ -248,10 +248,10 @@ struct format {
        called. NULL if no source of the format is `random`. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
-    /* List what of the source's header `sink` does not keep, and what does not hold for the output
-     * (format_drop); NULL if nothing is dropped. */
-    void (*list_dropped)(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size);
+    /* List what of the source's header an output in the format `sink`, of the name `path`, does not keep, and
+     * what does not hold for it (format_drop); NULL if nothing is dropped. */
+    void (*list_dropped)(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size);
 
     /* After the last plane: check that the file ends as it should; NULL if any end will do. */
     bool (*end)(struct source *source, struct fault *fault);

@@ -121,12 +121,13 @@ static bool is_carried(const struct png_chunk *chunk)
 }
 
 /* Without a profile, the colours of a JPEG are taken for sRGB. */
-void jpeg_list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                       char *dropped, size_t size)
+void jpeg_list_dropped(const struct source *source, const struct format *sink, const char *path,
+                       const struct header *written, char *dropped, size_t size)
 {
     const struct png_chunks *chunks = source->chunks;
     bool told = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
 
+    (void)path;
     (void)written;
     if (sink->family != FAMILY_JPEG)
         return;

@@ -527,8 +527,8 @@ static void list_rest(const struct volume *volume, char *dropped, size_t size)
 }
 
 /* Fields by their roles; then what is lost of fields that an output keeps in part. */
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
@@ -537,6 +537,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
         (sink->holds_geometry && source->header.geometry.known) ||
         (place.known && has_unit_vectors(&place) && geometry_is_plain(place.origin, place.vectors));
 
+    (void)path;
     if (sink->family == source->format->family) {
         text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), false, dropped, size);
         return;

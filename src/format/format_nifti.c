@@ -711,11 +711,12 @@ static void list_steps(const struct raw_header *raw, char *dropped, size_t size)
     format_drop_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size)
 {
     const struct raw_header *raw = ((const struct volume *)source->state)->parsed;
 
+    (void)path;
     if (!intensity_is_plain(&source->header.intensity) &&
         (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
         format_drop(dropped, size, "scl_slope");

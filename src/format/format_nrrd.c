@@ -557,8 +557,8 @@ static void list_outdated(const struct source *source, const struct header *writ
                      size);
 }
 
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
@@ -567,6 +567,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
                           (find_place(axes, origin, vectors) && geometry_is_plain(origin, vectors)),
          reversed = false;
 
+    (void)path;
     if (sink->family == source->format->family) {
         list_outdated(source, written, dropped, size);
         return;

@@ -684,6 +684,15 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
     return ome_write(origin->description, &output, dropped, size, fault);
 }
 
+/* Whether letters of tifffile name axes that other descriptions do not have. */
+static bool has_own_axes(const struct tiff_pages *pages)
+{
+    static const char key[] = "\"axes\": \"";
+    const char *axes = pages->text.kind == TIFF_TEXT_TIFFFILE ? strstr(pages->description, key) : NULL;
+
+    return axes != NULL && axes[strlen(key) + strspn(axes + strlen(key), "TCZYXS")] != '"';
+}
+
 /* The description that the first page gets; none if there is nothing to tell. */
 static bool describe_stack(struct writer *writer, const struct tiff_pages *origin, struct fault *fault)
 {
@@ -897,12 +906,13 @@ static bool finish_sink(struct sink *sink, struct fault *fault)
 }
 
 /* Other formats take distances in millimetres, to which only a unit that is known is converted. */
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size)
 {
     const struct tiff_pages *pages = source->state;
     struct header page = *written;
     struct fault unheard;
+    bool is_described; /* in the words of the source */
 
     /* Each file of a stack has a plane, and tells what a file of that plane alone does. */
     if (sink->slice != NULL && sink->slice->family == source->format->family) {
@@ -910,16 +920,18 @@ static void list_dropped(const struct source *source, const struct format *sink,
         written = &page;
         sink = sink->slice;
     }
-    if (is_ome(pages) && sink->family == source->format->family && ome_type(written->type) != NULL)
+    is_described =
+        sink->family == source->format->family && (is_ome(pages) || path == NULL || !is_ome_name(path));
+    if (is_ome(pages) && is_described && ome_type(written->type) != NULL)
         mem_free(describe_ome(written, pages, dropped, size, &unheard));
     else if (pages->text.kind == TIFF_TEXT_OME)
         format_drop(dropped, size, "ImageDescription");
     if (pages->text.kind == TIFF_TEXT_IMAGEJ && pages->text.is_stack)
-        tiff_text_drop(pages->description, sink->family == source->format->family ? written : NULL, dropped,
-                       size);
-    if (pages->metadata.size > 0 &&
-        !(sink->family == source->format->family && keeps_metadata(written, pages)))
+        tiff_text_drop(pages->description, is_described ? written : NULL, dropped, size);
+    if (pages->metadata.size > 0 && !(is_described && keeps_metadata(written, pages)))
         format_drop(dropped, size, "metadata of ImageJ");
+    if (has_own_axes(pages) && !is_described)
+        format_drop(dropped, size, "axes");
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
         format_drop(dropped, size, "ExtraSamples");
     if (sink->family == source->format->family || source->header.millimetres > 0.0)

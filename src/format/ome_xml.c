@@ -236,6 +236,19 @@ bool ome_next_image(const char **at, struct ome_image *image)
     return true;
 }
 
+bool ome_is_whole(const char *text)
+{
+    struct ome_tag tag;
+    size_t depth = 0;
+
+    while (next_tag(&text, NULL, &tag)) {
+        if (tag.end[-1] != '>' || (tag.closes && depth == 0))
+            return false;
+        depth += tag.closes ? (size_t)-1 : tag.is_empty ? 0 : 1;
+    }
+    return depth == 0;
+}
+
 bool ome_has(const char *text, const char *name)
 {
     struct ome_tag tag;

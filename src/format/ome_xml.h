@@ -34,6 +34,9 @@ struct ome_image {
 /* Read the next Image from *at on, and advance *at; false: there are no more. */
 bool ome_next_image(const char **at, struct ome_image *image);
 
+/* Whether every tag of the document ends, and as many elements end as begin. */
+bool ome_is_whole(const char *text);
+
 /* Whether the document has an element of this name. */
 bool ome_has(const char *text, const char *name);
 

@@ -284,8 +284,8 @@ static bool read_at(struct source *source, void *samples, size_t first, size_t p
 }
 
 /* What the first file's format drops; pictures alone have chunks. */
-static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
-                         char *dropped, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const char *path,
+                         const struct header *written, char *dropped, size_t size)
 {
     const struct format *slice = source->format->slice, *target = sink->slice != NULL ? sink->slice : sink;
     struct source first = *source->slice;
@@ -295,7 +295,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
         !format_tells_alpha(sink, &source->header))
         format_drop(dropped, size, "IHDR: alpha");
     else if (slice->picture == NULL && slice->list_dropped != NULL)
-        slice->list_dropped(&first, target, written, dropped, size);
+        slice->list_dropped(&first, target, path, written, dropped, size);
 }
 
 /* ---- writing ---- */

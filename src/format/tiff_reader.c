@@ -1187,6 +1187,9 @@ static bool go_to_level(struct tiff_reader *reader)
     reader->all.levels = size_most(reader->all.levels, levels);
     if (reader->level == 0)
         return true;
+    if (levels == 0)
+        return fault_set_for(reader->fault, STATUS_USAGE, file_in_name(reader->file),
+                             "--resolution: the file has the full one alone (SubIFDs)");
     if (reader->level > levels)
         return fault_set_for(reader->fault, STATUS_USAGE, file_in_name(reader->file),
                              "--resolution: %llu: the last one is %u", (unsigned long long)reader->level,

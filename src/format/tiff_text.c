@@ -189,6 +189,8 @@ static void read_ome(const char *text, unsigned page_channels, uint64_t volume, 
     else if (ome_names_file(text, file, sizeof file))
         snprintf(told->refusal, sizeof told->refusal,
                  "TiffData: pages in another file, %s, which is not supported", file);
+    else if (!ome_is_whole(text))
+        snprintf(told->refusal, sizeof told->refusal, "OME-XML in which tags or elements have no end");
     while (told->refusal[0] == '\0' && ome_next_image(&at, &image)) {
         uint64_t volumes = told->channels * told->frames;
         /* The Image before it had fewer volumes. */
