@@ -1,5 +1,6 @@
 /* The encoding of a picture and the channels of its field, the same on every device: which channels there
    are, their value outside the grid, and stretching into a range. */
+#include "base/size.h"
 #include "model/arith.h"
 #include "backend.h"
 
@@ -17,9 +18,7 @@ unsigned encoding_field_channels(const struct encoding *encoding)
 
 size_t encoding_mask_place(const struct encoding *encoding, size_t pixels)
 {
-    size_t bytes = pixels * encoding->channels * sample_size(encoding->type);
-
-    return (bytes + MASK_ALIGNMENT - 1) / MASK_ALIGNMENT * MASK_ALIGNMENT;
+    return size_rounded_up(pixels * encoding->channels * sample_size(encoding->type), MASK_ALIGNMENT);
 }
 
 unsigned encoding_colours(const struct encoding *encoding)

@@ -10,13 +10,9 @@ model=$(cd "$(dirname "$0")/../bench" && pwd -P)/ranks_model.sh
 # The same by rank 0 alone, which says why.
 volume_as_one_alone() # WHY COUNT NAME OPTION...
 {
-    why=$1 count=$2 name=$3
-    shift 3
-    voxfilt "$@" -j 1 -o "made$name" 2> ../one
-    mv "made$name" one
-    ranks "$count" voxfilt-mpi "$@" -j 1 -o "made$name" > ../stdout 2> ../stderr < /dev/null
-    result $? "$count ranks: $*"
-    same "$count ranks: the same bytes" "made$name" one
+    why=$1
+    shift
+    volume_by_ranks "$@"
     sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | grep -v ": computing on rank 0 alone: $why\$" | diff ../one - &&
         grep -q "^voxfilt-mpi: .*: computing on rank 0 alone: $why\$" ../stderr
     result $? "$count ranks: rank 0 alone, since $why"

@@ -312,23 +312,25 @@ ends_clean() # NAME
     result $? "$1 (status $status)"
 }
 
+# SIGTERM for a rank of a long run.
+ends_by_rank() # RANK RANKS EXTENTS TEMPORARIES NAME
+{
+    begin_long "$2" "$3" "$4"
+    kill -TERM "$(process_of "$1")"
+    ends_clean "$5"
+}
+
 # MPICH's launcher kills all ranks by SIGKILL where one ends by a signal.
 if takes_signal TERM; then
     truncate -s 16777216 few.raw
     begin_long 2 256,256,128 6
     kill -TERM "$launcher"
     ends_clean 'the launcher is told to end'
-    begin_long 2 256,256,128 6
-    kill -TERM "$(process_of 1)"
-    ends_clean 'a rank is told to end'
+    ends_by_rank 1 2 256,256,128 6 'a rank is told to end'
     [ $status != 0 ]
     result $? 'and that is a failure'
-    begin_long 3 2048,2048,2 6
-    kill -TERM "$(process_of 2)"
-    ends_clean 'a rank is told to end that has no planes'
-    begin_long 2 4096,2048,1 5
-    kill -TERM "$(process_of 1)"
-    ends_clean 'a rank is told to end while rank 0 computes alone'
+    ends_by_rank 2 3 2048,2048,2 6 'a rank is told to end that has no planes'
+    ends_by_rank 1 2 4096,2048,1 5 'a rank is told to end while rank 0 computes alone'
     begin_long 2 256,256,128 6
     kill -KILL "$(process_of 1)"
     wait "$launcher"

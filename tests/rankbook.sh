@@ -85,9 +85,9 @@ make_zeros()
     sed '/^link/s/[^	]*$/1e9/' "$wisdom" > fast && mv fast "$wisdom"
 }
 
-# The same file as that of one process, and the same text. One thread each: otherwise, the number of processors of the
-# machine would decide whether several ranks are faster.
-volume_as_one() # COUNT NAME OPTION...
+# The same file as that of one process. One thread each: otherwise, the number of processors of the machine would decide
+# whether several ranks are faster. What one process says is in ../one, what ranks say in ../stderr.
+volume_by_ranks() # COUNT NAME OPTION...
 {
     count=$1 name=$2
     shift 2
@@ -96,6 +96,12 @@ volume_as_one() # COUNT NAME OPTION...
     ranks "$count" voxfilt-mpi "$@" -j 1 -o "made$name" > ../stdout 2> ../stderr < /dev/null
     result $? "$count ranks: $*"
     same "$count ranks: the same bytes" "made$name" one
+}
+
+# And the same text.
+volume_as_one() # COUNT NAME OPTION...
+{
+    volume_by_ranks "$@"
     sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | diff ../one -
     result $? "$count ranks: the same text"
 }
