@@ -145,6 +145,7 @@ same 'a pipe' whole.raw from.raw
 # ---------------------------------------------------------------- refusals
 
 refuses 2 'voxfilt: --mask: it needs a file, not standard input' volume --mask - -o out
+refuses 2 'voxfilt: --mask: fifo: it is the input, too, and a pipe' voxfilt -i fifo -t u8 -d 4 --mask fifo -o out
 refuses 4 'voxfilt: nowhere.nii: No such file or directory' volume --mask nowhere.nii -o out
 refuses 3 'voxfilt: mask.nii: a mask of 13 x 11 x 40, but volume.raw is 11 x 13 x 40' \
     voxfilt -i volume.raw -t u8 -d 11,13,40 --mask mask.nii -o out

@@ -12,6 +12,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const char *program_name(enum program program)
 {
@@ -126,15 +127,31 @@ static bool check_lone(const struct options *options, struct fault *fault)
                          options->input_count);
 }
 
+/* Whether both are one pipe, which cannot give the samples of two. */
+static bool share_pipe(const char *input, const struct stat *mask)
+{
+    struct stat info;
+
+    return S_ISFIFO(mask->st_mode) &&
+           (path_is_standard(input) ? fstat(STDIN_FILENO, &info) : stat(input, &info)) == 0 &&
+           info.st_dev == mask->st_dev && info.st_ino == mask->st_ino;
+}
+
 /* The input may be standard input; its mask is a file, which several inputs read one after another. */
 static bool check_mask(const struct options *options, struct fault *fault)
 {
     const char *mask = options->mask;
     struct stat info;
 
-    if (mask != NULL && path_is_standard(mask))
+    if (mask == NULL)
+        return true;
+    if (path_is_standard(mask))
         return fault_raise(fault, STATUS_USAGE, "--mask: it needs a file, not standard input");
-    return mask == NULL || options->input_count == 1 || stat(mask, &info) != 0 || S_ISREG(info.st_mode) ||
+    if (stat(mask, &info) != 0) /* opening it says why */
+        return true;
+    if (options->input_count == 1 && share_pipe(options->inputs[0], &info))
+        return fault_raise(fault, STATUS_USAGE, "--mask: %s: it is the input, too, and a pipe", mask);
+    return options->input_count == 1 || S_ISREG(info.st_mode) ||
            fault_raise(fault, STATUS_USAGE, "--mask: %s: for %zu inputs it must be a regular file", mask,
                        options->input_count);
 }
