@@ -98,7 +98,7 @@ static void write_result(const struct source *source, size_t draw)
     }
     write_file(&job, source, format);
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, format, &job.written, dropped, sizeof dropped);
+        source->format->list_dropped(source, format, "result", &job.written, dropped, sizeof dropped);
     job_free(&job);
 }
 
