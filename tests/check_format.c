@@ -119,6 +119,36 @@ static bool open_source(struct source *source, struct file_in **file, const char
     return false;
 }
 
+/* Boxes of what has been read: a corner, the middle, one sample, whole rows, whole planes. */
+static bool read_boxes(struct source *source, const unsigned char *samples, struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    const size_t nx = grid->nx, ny = grid->ny, nz = grid->nz, size = sample_size(source->header.type);
+    const struct region boxes[] = {
+        {{0, 0, 0}, {(nx + 1) / 2, (ny + 1) / 2, (nz + 1) / 2}},
+        {{nx / 3, ny / 3, nz / 3}, {(nx + 2) / 3, (ny + 2) / 3, (nz + 2) / 3}},
+        {{nx - 1, ny - 1, nz - 1}, {1, 1, 1}},
+        {{0, ny / 2, 0}, {nx, 1, nz}},
+        {{0, 0, nz / 2}, {nx, ny, nz - nz / 2}},
+    };
+    unsigned char *got = fixture_memory(grid_samples(grid), size),
+                  *kept = fixture_memory(grid_samples(grid), size);
+    bool done = true;
+
+    for (size_t i = 0; done && i < LENGTH(boxes); i++) {
+        size_t first = region_first_plane(&boxes[i], grid), planes = region_planes(&boxes[i], grid);
+        size_t bytes = region_samples(&boxes[i], grid) * size;
+        memcpy(kept, samples + first * header_plane_bytes(&source->header),
+               planes * header_plane_bytes(&source->header));
+        region_cut(&boxes[i], grid, size, kept, planes);
+        done = source_read_box(source, got, 0, &boxes[i], fault);
+        ck_assert_msg(!done || memcmp(got, kept, bytes) == 0, "%s: box %zu", source->format->name, i);
+    }
+    free(got);
+    free(kept);
+    return done;
+}
+
 static bool read_planes(struct source *source, unsigned char *samples, struct fault *fault)
 {
     size_t planes = grid_planes(&source->header.grid), plane = header_plane_bytes(&source->header);
@@ -126,7 +156,8 @@ static bool read_planes(struct source *source, unsigned char *samples, struct fa
 
     if (source->random)
         return source_read_at(source, samples + first * plane, first, planes - first, fault) &&
-               (first == 0 || source_read_at(source, samples, 0, first, fault)) && source_end(source, fault);
+               (first == 0 || source_read_at(source, samples, 0, first, fault)) &&
+               read_boxes(source, samples, fault) && source_end(source, fault);
     return (first == 0 || source_read(source, samples, first, fault)) &&
            source_read(source, samples + first * plane, planes - first, fault) && source_end(source, fault);
 }

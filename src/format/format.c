@@ -6,7 +6,9 @@
    names, and refused with a hint at what converts them (foreign_type.h). */
 #include "format.h"
 
+#include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "png/icc.h"
 #include "byte_stream.h"
 #include "foreign_type.h"
@@ -380,7 +382,55 @@ bool source_read(struct source *source, void *samples, size_t planes, struct fau
 
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
-    return source->format->read_at(source, samples, first, planes, fault);
+    const struct grid *grid = &source->header.grid;
+    size_t all = grid_planes(grid), plane = header_plane_bytes(&source->header), count;
+    unsigned char *to = samples;
+
+    if (source->format->read_at != NULL)
+        return source->format->read_at(source, samples, first, planes, fault);
+    /* A box lies in one volume of a series. */
+    for (; planes > 0; planes -= count, first += count, to += count * plane) {
+        struct region box;
+        count = size_least(planes, all - first % all);
+        box = region_of_planes(grid, first % all, count);
+        if (!source->format->read_box(source, to, first / all, &box, fault))
+            return false;
+    }
+    return true;
+}
+
+/* Read a plane at a time, and keep what the box has of it. */
+static bool read_and_cut(struct source *source, unsigned char *samples, size_t first,
+                         const struct region *box, struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    size_t size = sample_size(source->header.type), planes = region_planes(box, grid);
+    size_t kept = region_samples(box, grid) / planes * size;
+    unsigned char *plane = mem_alloc(1, header_plane_bytes(&source->header), "a plane", fault);
+    bool done = plane != NULL;
+
+    for (size_t i = 0; done && i < planes; i++) {
+        done = source->format->read_at(source, plane, first + i, 1, fault);
+        if (done) {
+            region_cut(box, grid, size, plane, 1);
+            memcpy(samples + i * kept, plane, kept);
+        }
+    }
+    mem_free(plane);
+    return done;
+}
+
+bool source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                     struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    size_t first = volume * grid_planes(grid) + region_first_plane(box, grid);
+
+    if (source->format->read_box != NULL)
+        return source->format->read_box(source, samples, volume, box, fault);
+    if (region_has_whole_planes(box, grid))
+        return source->format->read_at(source, samples, first, region_planes(box, grid), fault);
+    return read_and_cut(source, samples, first, box, fault);
 }
 
 bool source_end(struct source *source, struct fault *fault)

@@ -23,6 +23,7 @@
 #include "base/preallocate.h"
 #include "base/spool.h"
 #include "model/grid.h"
+#include "model/region.h"
 #include "model/sample.h"
 #include "png/png_chunks.h"
 #include "geometry.h"
@@ -124,7 +125,8 @@ struct source {
     size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
-    bool random;           /* planes can be read in any order and by several threads at once (read_at) */
+    bool random; /* planes and boxes can be read in any order and by several threads at once (read_at,
+                    read_box) */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
     const struct source *slice;
     void *state; /* the format's own */
@@ -244,9 +246,15 @@ struct format {
        the format are `random`. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
 
-    /* Read planes from index `first` on, in any order and from several threads; all of them before `end` is
-       called. NULL if no source of the format is `random`. */
+    /* Of a `random` source: read planes from index `first` on, in any order and from several threads; all of
+       them before `end` is called. In a series, planes of the volumes before count. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
+
+    /* Likewise: read a box of the grid of one volume of a series, packed. No more of the file is read than
+       the box needs, as far as the format can. NULL: whole planes are read, and cut (source_read_box). A
+       format with random sources has at least one of the two. */
+    bool (*read_box)(struct source *source, void *samples, size_t volume, const struct region *box,
+                     struct fault *fault);
 
     /* List what of the source's header an output in the format `sink`, of the name `path`, does not keep, and
      * what does not hold for it (format_drop); NULL if nothing is dropped. */
@@ -337,6 +345,11 @@ bool source_open(struct source *source, struct file_in *file, const struct forma
    the file: only then are damaged samples and surplus bytes known to be absent. */
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
+
+/* Of a `random` source: read a box of one volume of a series, packed, in any order and from several threads.
+   The box lies within the grid. Where a format reads whole planes only, that takes the memory of one. */
+bool source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                     struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);
 
 /* Release what the source holds; the file stays open. */

@@ -224,6 +224,29 @@ static bool read_at(struct source *source, void *samples, size_t first, size_t p
     return true;
 }
 
+/* Pages may stand anywhere. */
+static bool read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                     struct fault *fault)
+{
+    const struct header *header = &source->header;
+    struct region page = *box;
+    struct region_runs runs;
+    unsigned char *to = samples;
+
+    page.first[2] = 0;
+    page.count[2] = 1;
+    runs = region_runs_of(&page, &header->grid, sample_size(header->type));
+    for (size_t z = 0; z < box->count[2]; z++) {
+        uint64_t place = tiff_reader_place(source->state, (header->choice.volume + volume) * header->grid.nz +
+                                                              box->first[2] + z);
+        for (size_t i = 0; i < runs.count; i++, to += runs.bytes) {
+            if (!read_piece(source, place + region_run_place(&runs, i), to, runs.bytes, fault))
+                return false;
+        }
+    }
+    return true;
+}
+
 static void close_source(struct source *source)
 {
     tiff_reader_close(source->state);
@@ -945,9 +968,9 @@ static void list_dropped(const struct source *source, const struct format *sink,
 #define TIFF_OPERATIONS                                                                                      \
     .family = FAMILY_TIFF, .title = "a TIFF file", .holds_series = true, .holds_resolutions = true,          \
     .holds_spacing = true, .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true,             \
-    .open = open_source, .read = read_samples, .read_at = read_at, .close = close_source,                    \
-    .list_dropped = list_dropped, .create = create_sink, .write = write_samples, .finish = finish_sink,      \
-    .discard = discard_sink
+    .open = open_source, .read = read_samples, .read_at = read_at, .read_box = read_box,                     \
+    .close = close_source, .list_dropped = list_dropped, .create = create_sink, .write = write_samples,      \
+    .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

@@ -255,29 +255,60 @@ static char *name_file(const struct source *source, size_t index, struct fault *
     return mem_text(name, fault);
 }
 
+/* Read a picture, or a plane, in turn, to its end, and keep what the box has of it. */
+static bool read_in_turn(struct source *slice, unsigned char *samples, const struct region *box,
+                         struct fault *fault)
+{
+    const struct grid *grid = &slice->header.grid;
+    size_t planes = grid_planes(grid), bytes = header_plane_bytes(&slice->header);
+    size_t first = region_first_plane(box, grid), count = region_planes(box, grid);
+    size_t kept = region_samples(box, grid) / count * sample_size(slice->header.type);
+    unsigned char *plane;
+    bool done;
+
+    if (region_has_whole_planes(box, grid) && count == planes)
+        return source_read(slice, samples, planes, fault);
+    plane = mem_alloc(1, bytes, "a row of a picture", fault);
+    done = plane != NULL;
+    for (size_t i = 0; done && i < planes; i++) {
+        done = source_read(slice, plane, 1, fault);
+        if (done && i >= first && i - first < count) {
+            region_cut(box, grid, sample_size(slice->header.type), plane, 1);
+            memcpy(samples + (i - first) * kept, plane, kept);
+        }
+    }
+    mem_free(plane);
+    return done;
+}
+
 /* A plane is a file, which is opened, read to its end and checked. */
-static bool read_slice(const struct source *source, unsigned char *samples, size_t plane, struct fault *fault)
+static bool read_slice(const struct source *source, unsigned char *samples, size_t plane,
+                       const struct region *box, struct fault *fault)
 {
     struct slice slice;
-    size_t planes;
     bool done;
 
     if (!open_slice(source, plane, &slice, fault))
         return false;
-    planes = grid_planes(&slice.source.header.grid);
-    done = (slice.source.random ? source_read_at(&slice.source, samples, 0, planes, fault)
-                                : source_read(&slice.source, samples, planes, fault)) &&
+    done = (slice.source.random ? source_read_box(&slice.source, samples, 0, box, fault)
+                                : read_in_turn(&slice.source, samples, box, fault)) &&
            source_end(&slice.source, fault);
     close_slice(&slice);
     return done;
 }
 
-static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+static bool read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                     struct fault *fault)
 {
-    size_t plane = header_plane_bytes(&source->header);
+    const struct header *header = &source->header;
+    struct region plane = *box;
+    size_t bytes = region_samples(box, &header->grid) / box->count[2] * sample_size(header->type);
 
-    for (size_t i = 0; i < planes; i++) {
-        if (!read_slice(source, (unsigned char *)samples + i * plane, first + i, fault))
+    plane.first[2] = 0;
+    plane.count[2] = 1;
+    for (size_t i = 0; i < box->count[2]; i++) {
+        if (!read_slice(source, (unsigned char *)samples + i * bytes,
+                        volume * header->grid.nz + box->first[2] + i, &plane, fault))
             return false;
     }
     return true;
@@ -552,7 +583,7 @@ static bool add_others(const struct sink *sink, struct file_set *set, struct fau
 /* ---- the formats ---- */
 
 #define STACK_OPERATIONS                                                                                     \
-    .family = FAMILY_STACK, .open = open_source, .name_file = name_file, .read_at = read_at,                 \
+    .family = FAMILY_STACK, .open = open_source, .name_file = name_file, .read_box = read_box,               \
     .close = close_source, .list_dropped = list_dropped, .create = create_sink, .write = write_samples,      \
     .write_at = write_at, .finish = finish_sink, .add_data_files = add_others, .discard = discard_sink
 

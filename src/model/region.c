@@ -215,6 +215,15 @@ bool region_settle(const struct region_request *request, const struct grid *grid
 
 /* ---- what it is of a grid ---- */
 
+struct region region_of_planes(const struct grid *grid, size_t first, size_t planes)
+{
+    struct region region = {{0, 0, 0}, {grid->nx, grid->ny, grid->nz}};
+
+    region.first[plane_axis(grid)] = first;
+    region.count[plane_axis(grid)] = planes;
+    return region;
+}
+
 struct grid region_grid(const struct region *region, const struct grid *grid)
 {
     struct grid part = *grid;
@@ -223,6 +232,11 @@ struct grid region_grid(const struct region *region, const struct grid *grid)
     part.ny = region->count[1];
     part.nz = region->count[2];
     return part;
+}
+
+size_t region_samples(const struct region *region, const struct grid *grid)
+{
+    return region->count[0] * region->count[1] * region->count[2] * grid->channels;
 }
 
 size_t region_first_plane(const struct region *region, const struct grid *grid)
@@ -238,6 +252,35 @@ size_t region_planes(const struct region *region, const struct grid *grid)
 bool region_has_whole_planes(const struct region *region, const struct grid *grid)
 {
     return region->count[0] == grid->nx && (grid->axes < 3 || region->count[1] == grid->ny);
+}
+
+struct region_runs region_runs_of(const struct region *region, const struct grid *grid, size_t sample_bytes)
+{
+    const size_t *first = region->first, *count = region->count;
+    uint64_t pixel = (uint64_t)grid->channels * sample_bytes, row = pixel * grid->nx, plane = row * grid->ny;
+    struct region_runs runs = {.count = count[1] * count[2],
+                               .bytes = (size_t)(count[0] * pixel),
+                               .in_plane = count[1],
+                               .first = first[2] * plane + first[1] * row + first[0] * pixel,
+                               .row = row,
+                               .plane = plane};
+
+    /* Rows that are whole follow each other, and so do planes that are. */
+    if (count[0] == grid->nx) {
+        runs.bytes *= count[1];
+        runs.count = count[2];
+        runs.in_plane = 1;
+    }
+    if (count[0] == grid->nx && count[1] == grid->ny) {
+        runs.bytes *= count[2];
+        runs.count = 1;
+    }
+    return runs;
+}
+
+uint64_t region_run_place(const struct region_runs *runs, size_t index)
+{
+    return runs->first + index / runs->in_plane * runs->plane + index % runs->in_plane * runs->row;
 }
 
 void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,

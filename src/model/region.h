@@ -54,8 +54,12 @@ const char *region_option(enum region_kind kind);
 bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
                    struct fault *fault);
 
-/* The grid of a region's samples. */
+/* Whole planes of the grid. */
+struct region region_of_planes(const struct grid *grid, size_t first, size_t planes);
+
+/* The grid of a region's samples, and how many they are, all channels. */
 struct grid region_grid(const struct region *region, const struct grid *grid);
+size_t region_samples(const struct region *region, const struct grid *grid);
 
 /* Whether the region spans whole planes of the grid. */
 bool region_has_whole_planes(const struct region *region, const struct grid *grid);
@@ -63,6 +67,17 @@ bool region_has_whole_planes(const struct region *region, const struct grid *gri
 /* The first plane of the grid that it has samples of, and how many. */
 size_t region_first_plane(const struct region *region, const struct grid *grid);
 size_t region_planes(const struct region *region, const struct grid *grid);
+
+/* The bytes of a region among those of the packed samples of a grid: runs of equal length, as long as they
+   can be, and where each begins. */
+struct region_runs {
+    size_t count, bytes;
+    size_t in_plane; /* of them, in each plane of x and y */
+    uint64_t first, row,
+        plane; /* bytes before the first run, from a row to the next, and from plane to plane */
+};
+struct region_runs region_runs_of(const struct region *region, const struct grid *grid, size_t sample_bytes);
+uint64_t region_run_place(const struct region_runs *runs, size_t index);
 
 /* Keep only the region's samples of packed planes of the grid, packed. */
 void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
