@@ -24,7 +24,8 @@ $cuda/sums    : base model kernels $cuda/shared
 $cuda/ranks   : base model kernels $cuda/shared $cuda/ladder
 $cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/fluxes $cuda/sums $cuda/ranks
 png           : base model
-format        : base model png
+zarr          : base model
+format        : base model png zarr
 plan          : base model peers kernels format
 run           : base model peers kernels format plan
 pipeline      : base model peers kernels format plan run

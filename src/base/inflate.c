@@ -2,6 +2,7 @@
 #include "inflate.h"
 
 #include "mem.h"
+#include "size.h"
 #include "vectors.h"
 
 #include <stdint.h>
@@ -143,6 +144,9 @@ static void run(struct inflater *inflater, struct inflate_portion *portion)
         damage(inflater, damage_of(outcome));
     else if (stream->block_state == ISAL_BLOCK_FINISH)
         inflater->progress = INFLATE_ENDED;
+    /* It has read ahead of a wrapper's end, too. */
+    if (inflater->progress == INFLATE_ENDED && inflater->wrapper != INFLATE_BARE)
+        portion->used -= size_least(portion->used, (size_t)stream->read_in_length / 8);
 }
 #else
 static bool start(struct inflater *inflater)
