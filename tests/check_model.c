@@ -123,6 +123,19 @@ START_TEST(shares_are_written_for_readers)
 }
 END_TEST
 
+START_TEST(numbers_have_the_digits_that_matter)
+{
+    char text[NUMBER_BYTES];
+
+    ck_assert_str_eq(number_format_double(0.7, text), "0.7");
+    ck_assert_str_eq(number_format_double(2.0 * 0.35, text), "0.7");
+    ck_assert_str_eq(number_format_double(1.0 / 3.0, text), "0.3333333333333333");
+    ck_assert_str_eq(number_format_double(0.1 + 0.2, text), "0.30000000000000004");
+    ck_assert_str_eq(number_format_double(-1e300, text), "-1e+300");
+    ck_assert_str_eq(number_format_double(-0.0, text), "-0");
+}
+END_TEST
+
 /* Each limit is stored as a value of the type, and the next one of the work type beyond it is not. */
 START_TEST(limits_are_the_last_values_that_fit)
 {
@@ -1403,6 +1416,7 @@ static Suite *model_suite(void)
     tcase_add_test(words, bytes_are_written_for_readers);
     tcase_add_loop_test(words, times_are_written_for_readers, 0, (int)LENGTH(times));
     tcase_add_test(words, shares_are_written_for_readers);
+    tcase_add_test(words, numbers_have_the_digits_that_matter);
     tcase_add_test(words, limits_are_the_last_values_that_fit);
     tcase_add_loop_test(words, sample_types, 0, SAMPLE_TYPES);
     tcase_add_loop_test(words, work_types, 0, WORK_TYPES);

@@ -104,6 +104,14 @@ refuses 2 'voxfilt: standard output: pictures need names with a number, as slice
 refuses 2 'voxfilt: s/0000.png: a stack of PNG pictures, whose header replaces -n and -d; --format raw reads the whole file as samples' \
     convert -i 's/%04d.png' -d 6,5 -o out
 
+# Names that may be meant as those of a stack.
+mkdir odd
+for name in odd/s%x.nrrd odd/s%04d.nii odd/%d-%d.raw; do
+    accepts "$name is one file" "voxfilt: $name: one file: the name of a stack has one %d or %04d, and ends in .png, .tif, .tiff or .raw
+" convert -i scan.raw -d 6,5,4 -t u16 -o "$name"
+done
+accepts 'with --out-format it is one on purpose' '' convert -i scan.raw -d 6,5,4 -t u16 --out-format raw -o odd/s%u.raw
+
 # ---------------------------------------------------------------- what would replace a picture
 
 mkdir to

@@ -155,9 +155,9 @@ convert -i changed.tif -o out 2> ../stderr
 [ $? = 3 ] && [ "$(wc -l < ../stderr)" = 1 ] && grep -q '^voxfilt: changed.tif: page 1: StripByteCounts: ' ../stderr && [ ! -e out ]
 result $? 'a claim that the compressed samples cannot keep'
 sed 's/images=4/images=5/' scan.tif > changed.tif
-refuses_page '1: ImageDescription: images: 5, but not as many pages'
+refuses_page '1: ImageDescription: images: 5, but the file has 4 pages'
 sed 's/slices=4/slices=3/' scan.tif > changed.tif
-refuses_page '1: ImageDescription: 1 channels, 3 slices, 1 frames, but not as many pages'
+refuses_page '1: ImageDescription: 1 channels, 3 slices, 1 frames, but 4 pages'
 head -c 300 scan.tif > changed.tif
 convert -i changed.tif -o out 2> ../stderr
 [ $? = 3 ] && [ "$(wc -l < ../stderr)" = 1 ] && grep -q '^voxfilt: changed.tif: page 1: ' ../stderr && [ ! -e out ]
@@ -401,13 +401,17 @@ for file in scan.tif one.tif; do
     has_slices "$file: runs of pages" 3 0 1 2
 done
 placed scan.tif '<TiffData IFD="0" FirstZ="1" PlaneCount="4"/>'
-refuses_page '1: ImageDescription: TiffData places a page outside the volume'
+refuses_page '1: ImageDescription: TiffData: IFD 0: outside the volume'
 placed scan.tif '<TiffData IFD="0" FirstC="1" PlaneCount="4"/>'
-refuses_page '1: ImageDescription: TiffData places a page outside the volume'
+refuses_page '1: ImageDescription: TiffData: IFD 0: outside the volume'
 placed scan.tif '<TiffData PlaneCount="4"/><TiffData IFD="1"/>'
-refuses_page '1: ImageDescription: TiffData places two pages at one slice'
+refuses_page '1: ImageDescription: TiffData: IFD 1: another page has its place'
 placed scan.tif '<TiffData IFD="0" PlaneCount="3"/>'
-refuses_page '1: ImageDescription: TiffData places no page at a slice'
+refuses_page '1: ImageDescription: TiffData: no page for Z=3 C=0 T=0'
+placed scan.tif '<TiffData IFD="2" PlaneCount="4"/>'
+refuses_page '1: ImageDescription: TiffData: IFD 4: no page of the file'
+placed scan.tif '<TiffData IFD="4" PlaneCount="4"/>'
+refuses_page '1: ImageDescription: TiffData: no page that the file has'
 placed scan.tif '<BinaryOnly MetadataFile="a.ome"/>'
 refuses_page '1: ImageDescription: BinaryOnly: another file tells the order of the pages, which is not supported'
 placed one.tif '<TiffData IFD="3" FirstZ="0"/><TiffData IFD="0" FirstZ="1" PlaneCount="3"/>'
@@ -427,7 +431,7 @@ accepts "ImageJ's stack of one directory" 'voxfilt: stack.tif: left out: spacing
 same 'has all its planes' scan.raw back.raw
 head -c 400 stack.tif > changed.tif
 convert -i changed.tif -o out 2> ../stderr
-[ $? = 3 ] && grep -q '^voxfilt: changed.tif: page 1: ImageDescription: images: 4, more than the file holds$' ../stderr
+[ $? = 3 ] && grep -q '^voxfilt: changed.tif: page 1: ImageDescription: images: 4, but the file has room for 2$' ../stderr
 result $? 'and is refused if it is cut off'
 
 # ---------------------------------------------------------------- what tifffile writes

@@ -265,7 +265,7 @@ def pyramid(trial):
     samples = some((2, 3, 32, 48), 'u2')
     with tifffile.TiffWriter('pyramid.ome.tif', ome=True) as file:
         options = {'photometric': 'minisblack', 'tile': (16, 16), 'compression': None}
-        file.write(samples, subifds=2, metadata={'axes': 'TZYX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.5}, **options)
+        file.write(samples, subifds=2, metadata={'axes': 'TZYX', 'PhysicalSizeX': 0.35, 'PhysicalSizeY': 0.35}, **options)
         file.write(samples[..., ::2, ::2], subfiletype=1, **options)
         file.write(samples[..., ::4, ::4], subfiletype=1, **options)
     trial.reads('pyramid.ome.tif', samples, 'a pyramid')
@@ -276,7 +276,8 @@ def pyramid(trial):
         small = samples[..., ::1 << level, ::1 << level]
         trial.result(done.returncode == 0 and (tifffile.imread('back.ome.tif') == small).all(), 'resolution', level, done.stderr)
         with tifffile.TiffFile('back.ome.tif') as file:
-            trial.result('PhysicalSizeX="%g"' % (0.5 * (1 << level)) in file.pages[0].description, 'resolution', level, 'spacing')
+            text = file.pages[0].description
+            trial.result('PhysicalSizeX="%g"' % (0.35 * (1 << level)) in text and 'PhysicalSizeZ' not in text, 'resolution', level, text)
     for path, words in (('pyramid.ome.tif', '--resolution: 3: the last one is 2'), ('back.raw', '--resolution: the format raw has the full one alone')):
         done = trial.run('-i', path, '-d', '2', '-f', 'identity', '--resolution', '3') if path == 'back.raw' else \
             trial.run('-i', path, '-f', 'identity', '--resolution', '3', '-o', 'none.raw')
@@ -390,7 +391,7 @@ def damaged(trial):
     tifffile.imwrite('theirs.ome.tif', samples, photometric='minisblack', metadata={'axes': 'TZCYX'}, ome=True)
     uuid = '<UUID FileName="%s">urn:uuid:%s</UUID>'
     for change, words in (
-            (lambda text: text.replace('SizeT="2"', 'SizeT="3"'), 'no page at a slice'),
+            (lambda text: text.replace('SizeT="2"', 'SizeT="3"'), 'no page for Z=0 C=0 T=2'),
             (lambda text: text.replace('SizeT="2"', 'SizeT="9999999999999"'), 'pages, more than the file holds'),
             (lambda text: text.replace('SizeT="2"', 'SizeT="9223372036854775807"'), 'no number of pages'),
             (lambda text: text.replace('SizeZ="3"', 'SizeZ="2"'), 'outside the volume'),
@@ -407,7 +408,7 @@ def damaged(trial):
     tifffile.imwrite('theirs.tif', samples, imagej=True, metadata={'axes': 'TZCYX'})
     for before, after in (('channels=4', 'channels=3'), ('frames=2', 'frames=0'), ('slices=3', 'slices=99999999999999999999')):
         describe('theirs.tif', lambda text, before=before, after=after: text.replace(before, after))
-        trial.refused('other.tif', 'not as many pages' if 'slices' not in before else 'no number of pages', after)
+        trial.refused('other.tif', 'but 24 pages' if 'slices' not in before else 'no number of pages', after)
     done = subprocess.run([trial.voxfilt, '-f', 'identity', '-i', 'theirs.tif', '--out-format', 'tif'], capture_output=True, check=False)
     trial.result(done.returncode == 2 and b'pages of several volumes in turn need a regular file' in done.stderr, 'a pipe', done.stderr)
     try:

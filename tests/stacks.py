@@ -92,6 +92,13 @@ def damaged(voxfilt):
             file.seek(0)
             file.write(data)
         yield is_refused(voxfilt, 'damaged.tif', words)
+    # The only strip or tile is left out, as in sparse files.
+    for options, tags, words in (({}, (273, 279), 'StripOffsets: 0: a strip is missing (sparse)'),
+                                 ({'tile': (32, 48), 'compression': 'zlib'}, (324, 325), 'TileOffsets: 0: a tile is missing (sparse)')):
+        tifffile.imwrite('sparse.tif', samples, photometric='minisblack', metadata=None, byteorder='<', **options)
+        for tag in tags:
+            poke('sparse.tif', tag, 0)
+        yield is_refused(voxfilt, 'sparse.tif', words)
 
 
 def poke(path, tag, value):
@@ -181,11 +188,15 @@ def files(voxfilt):
     """Planes in files of their own, there and back; and files that differ from the first in what samples do not show."""
     names = ['plane%d.tif' % z for z in range(4)]
     for options in ({}, {'compression': 'zlib'}, {'imagej': True, 'resolution': (2, 2), 'metadata': {'spacing': 3.0, 'unit': 'um'}},
+                    {'imagej': True, 'resolution': (2, 2), 'metadata': {'spacing': 1.0}},
                     {'ome': True, 'metadata': {'axes': 'YX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.5}}):
         samples = random.integers(0, 255, (4, 21, 40)).astype('u1')
         for name, plane in zip(names, samples):
             tifffile.imwrite(name, plane, photometric='minisblack', **options)
         yield reads(voxfilt, 'plane%d.tif', samples, 'files', options)
+        if 'imagej' in options:
+            told = subprocess.run([voxfilt, '-i', 'plane%d.tif', '--explain'], capture_output=True, text=True, check=False).stdout
+            yield 'spacing 0.5 0.5 %g\n' % options['metadata']['spacing'] in told
         done = [run(voxfilt, '-i', 'plane%d.tif', '-o', to, *more) for to, *more in
                 (('back%d.tif',), ('back.tif',), ('deflated%d.tif', '--level', '6'))]
         found = [tifffile.imread(['%s%d.tif' % (to, z) for z in range(4)]) for to in ('back', 'deflated')]

@@ -1,6 +1,8 @@
 /* JSON: a writer that puts the commas. */
 #include "json.h"
 
+#include "number.h"
+
 #include <math.h>
 
 /* Whether so may begin a character of several bytes: no longer form than is needed, no surrogate, none past
@@ -95,24 +97,21 @@ void json_text(struct json *json, const char *name, const char *text)
     quote(json->stream, text);
 }
 
-static void put_number(struct json *json, const char *name, double value, int digits)
-{
-    begin_value(json, name);
-    if (isfinite(value))
-        fprintf(json->stream, "%.*g", digits, value);
-    else
-        fputs("null", json->stream);
-}
-
 void json_number(struct json *json, const char *name, double value)
 {
-    /* Seventeen digits bring every double back exactly. */
-    put_number(json, name, value, 17);
+    char text[NUMBER_BYTES];
+
+    begin_value(json, name);
+    fputs(isfinite(value) ? number_format_double(value, text) : "null", json->stream);
 }
 
 void json_short_number(struct json *json, const char *name, double value)
 {
-    put_number(json, name, value, 10);
+    begin_value(json, name);
+    if (isfinite(value))
+        fprintf(json->stream, "%.10g", value);
+    else
+        fputs("null", json->stream);
 }
 
 void json_count(struct json *json, const char *name, uint64_t count)

@@ -22,7 +22,7 @@ void json_end_array(struct json *json);
 /* Text may hold any bytes; those that are not UTF-8 become U+FFFD. NULL becomes null. */
 void json_text(struct json *json, const char *name, const char *text);
 
-/* A number that is not finite becomes null. */
+/* All digits that matter; a number that is not finite becomes null. */
 void json_number(struct json *json, const char *name, double value);
 
 /* The number with ten digits, as messages have it. */

@@ -101,6 +101,17 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
     }
 }
 
+const char *number_format_double(double value, char text[NUMBER_BYTES])
+{
+    /* Fifteen digits are those that were once read, and seventeen tell any two doubles apart. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, NUMBER_BYTES, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return text;
+}
+
 const char *number_format_bytes(double bytes, char *text, size_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -25,6 +25,13 @@ bool number_parse_bytes(const char *text, uint64_t *value);
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
                        size_t *count);
 
+/* Bytes of the text of any double, with its end. */
+enum { NUMBER_BYTES = 32 };
+
+/* Format a number for a file, with no more digits than it takes to read the same double again: "0.7". Returns
+   text. */
+const char *number_format_double(double value, char text[NUMBER_BYTES]);
+
 /* Format bytes: "1.5 GiB". Returns text. */
 const char *number_format_bytes(double bytes, char *text, size_t size);
 

@@ -10,6 +10,7 @@
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format/foreign_type.h"
+#include "format/pattern.h"
 #include "model/stage_request.h"
 #include "phrase.h"
 #include "record.h"
@@ -72,6 +73,10 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
+    if (written->slice == NULL && pattern_seems(output))
+        diag_note(
+            "%s: one file: the name of a stack has one %%d or %%04d, and ends in .png, .tif, .tiff or .raw",
+            output);
     if (written->slice != NULL || (written->compressed && is_bare_gzip(output)))
         return;
     if (promised == NULL ? foreign_type_of_name(output) != NULL : promised != written)

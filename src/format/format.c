@@ -149,7 +149,7 @@ static bool override_spacing(struct source *source, const struct source_request 
                              "--spacing: %zu distance%s for %u axes", request->spacing_count,
                              number_plural(request->spacing_count), grid->axes);
     if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0) {
-        source->header.respaced = true;
+        source->header.respaced = RESPACED_BY_OPTION;
         begin_note(source);
         diag_append(source->note, sizeof source->note, "--spacing %g,%g,%g instead of %g,%g,%g in the header",
                     request->grid.spacing[0], request->grid.spacing[1], request->grid.spacing[2],

@@ -51,6 +51,9 @@ enum values {
     VALUES_MAPPED    /* to a range that was asked for: nothing about values holds */
 };
 
+/* Axes that have another spacing than the file says: x and y by --resolution, all of them by --spacing. */
+enum { RESPACED_BY_RESOLUTION = 3, RESPACED_BY_OPTION = 7 };
+
 /* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
 struct header {
     struct grid grid;
@@ -65,7 +68,8 @@ struct header {
     const char *profile; /* the chunk or field whose profile says what colours mean, where neither sRGB nor
                             gAMA does; else NULL */
     double millimetres;  /* millimetres in one unit of the spacing; 0: the file does not say */
-    bool respaced;       /* the spacing is not that of the file, but that of --spacing or --resolution */
+    bool tells_depth;    /* a grid of two axes has a distance along z: planes of a stack are that far apart */
+    unsigned respaced;   /* the axes, as bits, whose spacing is not that of the file; 0: none */
     bool for_print;      /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3]; /* along x, y and z: the index, in the grid of the input, at which this grid begins */
     struct geometry geometry; /* of the input */

@@ -103,10 +103,12 @@ static void set_spacing(struct source *source, const struct tiff_pages *pages)
     /* Where nothing tells, pages are as far apart as samples are. */
     spacing[2] = text->kind == TIFF_TEXT_IMAGEJ || source->header.grid.axes < 3 ? 1.0 : spacing[0];
     set_distance(&spacing[2], text->spacing[2]);
+    source->header.tells_depth = text->spacing[2] > 0.0;
     /* Samples of a smaller resolution are further apart than the file says. */
     for (int i = 0; i < 2; i++) {
         uint64_t extent = i == 0 ? pages->width : pages->height;
-        source->header.respaced = source->header.respaced || extent != pages->full[i];
+        if (extent != pages->full[i])
+            source->header.respaced = RESPACED_BY_RESOLUTION;
         spacing[i] *= (double)pages->full[i] / (double)extent;
     }
 }

@@ -9,6 +9,7 @@
 #include "ome_xml.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "model/unit.h"
 
 #include <math.h>
@@ -349,14 +350,32 @@ static bool is_ours(const struct attribute *attribute, const struct header *writ
     return false;
 }
 
-/* The distance along x, y or z, or its unit. */
-static bool is_distance(const struct attribute *attribute, unsigned axes)
+/* The axis, as a bit, whose distance or its unit an attribute is; 0: it is neither. */
+static unsigned distance_axis(const struct attribute *attribute)
 {
     static const char name[] = "PhysicalSize";
     size_t length = sizeof name - 1;
+    const char *axes = "XYZ", *axis;
 
-    return attribute->name_length > length && strncmp(attribute->name, name, length) == 0 &&
-           (unsigned)(attribute->name[length] - 'X') < axes;
+    if (attribute->name_length <= length || strncmp(attribute->name, name, length) != 0)
+        return 0;
+    axis = strchr(axes, attribute->name[length]);
+    return axis == NULL ? 0 : 1U << (axis - axes);
+}
+
+/* The axes, as bits, whose distances are told anew: of Pixels that are new those of the grid, if it has any;
+   else all that --spacing gives or, at a smaller resolution, those that the Pixels told. */
+static unsigned spaced_axes(const struct ome_tag *tag, const struct ome_output *output)
+{
+    const struct grid *grid = &output->written->grid;
+    unsigned axes = output->written->respaced, all = (1U << grid->axes) - 1, told = 0;
+    struct attribute attribute;
+
+    if (tag == NULL)
+        return output->unit[0] != '\0' || grid->spacing[0] != 1.0 ? all : 0;
+    for (const char *at = tag->name + tag->length; next_attribute(&at, tag, &attribute);)
+        told |= distance_axis(&attribute);
+    return axes == RESPACED_BY_OPTION ? all : axes & told;
 }
 
 /* Pixels of the input with other attributes, or of an output that has none. */
@@ -365,15 +384,16 @@ static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_o
 {
     const struct header *written = output->written;
     const struct grid *grid = &written->grid;
-    bool spaced = tag == NULL ? output->unit[0] != '\0' || grid->spacing[0] != 1.0 : written->respaced;
     const char *at = tag == NULL ? NULL : tag->name + tag->length;
+    unsigned spaced = spaced_axes(tag, output);
     struct attribute attribute;
+    char distance[NUMBER_BYTES];
 
     while (tag != NULL && next_attribute(&at, tag, &attribute)) {
         bool replaced = is_ours(&attribute, written);
         if (replaced && is_attribute(&attribute, "SignificantBits") && dropped != NULL)
             format_drop(dropped, dropped_size, "SignificantBits");
-        if (!replaced && !(spaced && is_distance(&attribute, grid->axes)))
+        if (!replaced && (distance_axis(&attribute) & spaced) == 0)
             fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
     }
     fprintf(text, " DimensionOrder=\"XY%s\" Type=\"%s\" BigEndian=\"%s\" SizeX=\"%zu\" SizeY=\"%zu\"",
@@ -381,9 +401,11 @@ static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_o
             grid->nx, grid->ny);
     fprintf(text, " SizeC=\"%llu\" SizeZ=\"%llu\" SizeT=\"%llu\"", (unsigned long long)output->channels,
             (unsigned long long)output->slices, (unsigned long long)output->frames);
-    for (unsigned i = 0; spaced && i < grid->axes; i++)
-        fprintf(text, " PhysicalSize%c=\"%.17g\" PhysicalSize%cUnit=\"%s\"", 'X' + (int)i, grid->spacing[i],
-                'X' + (int)i, symbol_of(output->unit));
+    for (unsigned i = 0; i < grid->axes; i++) {
+        if ((spaced >> i & 1) != 0)
+            fprintf(text, " PhysicalSize%c=\"%s\" PhysicalSize%cUnit=\"%s\"", 'X' + (int)i,
+                    number_format_double(grid->spacing[i], distance), 'X' + (int)i, symbol_of(output->unit));
+    }
 }
 
 /* All pages, in the order of the axes. */

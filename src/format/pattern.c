@@ -21,6 +21,16 @@ bool pattern_is(const char *text)
     return digits <= 2 && percent[1 + digits] == 'd';
 }
 
+bool pattern_seems(const char *text)
+{
+    for (const char *percent = strchr(text, '%'); percent != NULL; percent = strchr(percent + 1, '%')) {
+        char letter = percent[1 + strspn(percent + 1, "0123456789")];
+        if (letter != '\0' && strchr("diouxX", letter) != NULL)
+            return true;
+    }
+    return false;
+}
+
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
 {
     const char *percent = strchr(pattern, '%');

@@ -13,6 +13,11 @@
  * pattern. */
 bool pattern_is(const char *text);
 
+/* Whether a text has a conversion of printf for whole numbers, so that whoever gave it may have meant a
+ * pattern.
+ */
+bool pattern_seems(const char *text);
+
 /* Write the name that a valid pattern has for a number. */
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST]);
 

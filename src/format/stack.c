@@ -151,7 +151,7 @@ static void describe(struct source *source, size_t planes)
     source->header = first->header;
     grid->axes = 3;
     grid->nz = planes;
-    if (first->header.grid.axes == 2 && first->format->title != NULL && grid->spacing[2] == 1.0)
+    if (first->header.grid.axes == 2 && first->format->title != NULL && !first->header.tells_depth)
         grid->spacing[2] = grid->spacing[0];
     memcpy(source->note, first->note, sizeof source->note);
     memcpy(source->warning, first->warning, sizeof source->warning);
@@ -338,6 +338,7 @@ struct series {
     struct header slice;         /* of each file */
     struct file_out **files;     /* of this process, by planes, but for the first, which is the sink's; NULL:
                                     not begun */
+    const char **names;          /* of the files to join, by planes, if rank 0 has made them; else NULL */
     struct sink picture;         /* the only file, which takes its rows in turn: it has no format else */
     size_t next;                 /* plane, for those who write in turn */
 };
@@ -377,13 +378,10 @@ static bool make_file(const struct sink *sink, size_t plane, struct file_out **f
 static bool join_file(const struct sink *sink, size_t plane, struct file_out **file, struct fault *fault)
 {
     const struct series *series = sink->state;
-    const char *temporary = series->request.temporaries;
     char name[PATTERN_NAME_MOST];
 
-    for (size_t i = 0; i < plane; i++)
-        temporary += strlen(temporary) + 1;
     name_slice(series, plane, name);
-    return file_out_join(file, name, temporary, file_out_is_synced(sink->file), fault);
+    return file_out_join(file, name, series->names[plane], file_out_is_synced(sink->file), fault);
 }
 
 static bool put_slice(const struct sink *sink, struct file_out *file, const void *samples,
@@ -403,9 +401,8 @@ static bool put_slice(const struct sink *sink, struct file_out *file, const void
 static bool write_slice(const struct sink *sink, const void *samples, size_t plane, struct fault *fault)
 {
     const struct series *series = sink->state;
-    bool joins = series->request.temporaries != NULL;
+    bool joins = series->names != NULL, done;
     struct file_out *file;
-    bool done;
 
     if (!(joins ? join_file : make_file)(sink, plane, &file, fault))
         return false;
@@ -455,6 +452,7 @@ static void discard_sink(struct sink *sink)
     for (size_t i = 0; series->files != NULL && i < sink->header.grid.nz; i++)
         file_out_close(series->files[i]);
     mem_free(series->files);
+    mem_free(series->names);
     mem_free(series);
     sink->state = NULL;
 }
@@ -473,6 +471,18 @@ static void describe_slice(const struct sink *sink, struct series *series)
     series->slice.alpha = series->slice.grid.channels % 2 == 0;
 }
 
+/* Find the names of the files that are joined, which follow each other. */
+static bool find_names(const struct sink *sink, struct series *series, struct fault *fault)
+{
+    const char *name = series->request.temporaries;
+    size_t planes = sink->header.grid.nz;
+
+    series->names = mem_alloc(planes, sizeof *series->names, "the names of a stack", fault);
+    for (size_t i = 0; series->names != NULL && i < planes; i++, name += strlen(name) + 1)
+        series->names[i] = name;
+    return series->names != NULL;
+}
+
 /* A picture alone is a stack of one file, whose planes are rows. */
 static bool begin(struct sink *sink, struct fault *fault)
 {
@@ -480,7 +490,7 @@ static bool begin(struct sink *sink, struct fault *fault)
 
     sink->random = sink->header.grid.axes == 3;
     if (series->request.temporaries != NULL)
-        return true;
+        return find_names(sink, series, fault);
     if (sink->random)
         return try_slice(sink, fault);
     if (sink_open(&series->picture, sink->file, sink->format->slice, &series->slice, &series->request, fault))
@@ -537,7 +547,7 @@ bool stack_share(struct sink *sink, char **temporaries, size_t *bytes, struct fa
         *bytes += strlen(name) + 1;
     }
     series->request.temporaries = *temporaries;
-    return true;
+    return find_names(sink, series, fault);
 }
 
 /* Threads write files of their own. */

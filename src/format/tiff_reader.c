@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/library.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/size.h"
 
 #include <stdio.h>
@@ -287,6 +288,23 @@ static bool refuse_number(struct tiff_reader *reader, const char *field, uint64_
 
     snprintf(text, sizeof text, "%llu%s", (unsigned long long)number, reason);
     return refuse(reader, field, text);
+}
+
+/* The description stands on the first page of the file, whichever is at hand. */
+__attribute__((format(printf, 2, 3))) static bool refuse_description(struct tiff_reader *reader,
+                                                                     const char *format, ...)
+{
+    char reason[MESSAGE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    if (!reader->failed)
+        fault_set_for(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page 1: ImageDescription: %s",
+                      reason);
+    reader->failed = true;
+    return false;
 }
 
 /* libtiff has failed, and most often told why. */
@@ -938,6 +956,11 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
     uint64_t needed = piece_bytes(reader, piece), offset = libtiff.TIFFGetStrileOffset(reader->tiff, piece),
              bytes = libtiff.TIFFGetStrileByteCount(reader->tiff, piece);
 
+    /* Some programs leave out what is all background; which value that is, the file does not say. */
+    if (offset == 0 && bytes == 0)
+        return refuse(reader, tiled ? "TileOffsets" : "StripOffsets",
+                      tiled ? "0: a tile is missing (sparse), which is not supported"
+                            : "0: a strip is missing (sparse), which is not supported");
     if (offset == 0 || offset > reader->size || bytes > reader->size - offset)
         return refuse(reader, tiled ? "TileOffsets" : "StripOffsets", "outside the file");
     if ((most == 1 && bytes < needed) || (most > 1 && needed / most > bytes + SHORT_CODE))
@@ -1037,6 +1060,12 @@ static int by_number(const void *one, const void *other)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+/* The place of an axis in lists of z, c and t. */
+static int axis_number(char axis)
+{
+    return axis == 'Z' ? 0 : axis == 'C' ? 1 : 2;
+}
+
 /* Where a run of pages begins in the order of axes, and how many planes follow there; 0: it begins outside.
  */
 static uint64_t room_of(const struct tiff_text *text, const struct ome_run *run, uint64_t *place)
@@ -1045,14 +1074,30 @@ static uint64_t room_of(const struct tiff_text *text, const struct ome_run *run,
 
     *place = 0;
     for (const char *axis = text->order; *axis != '\0'; axis++) {
-        int i = *axis == 'Z' ? 0 : *axis == 'C' ? 1 : 2;
         const uint64_t extents[3] = {text->slices, text->channels, text->frames};
+        int i = axis_number(*axis);
         if (run->first[i] >= extents[i])
             return 0;
         *place += stride * run->first[i];
         stride *= extents[i];
     }
     return text->pages - *place;
+}
+
+/* Refuse axes that have no page at a place of theirs. */
+static bool refuse_place(struct tiff_reader *reader, uint64_t place)
+{
+    const struct tiff_text *text = &reader->all.text;
+    const uint64_t extents[3] = {text->slices, text->channels, text->frames};
+    unsigned long long index[3] = {0};
+
+    for (const char *axis = text->order; *axis != '\0'; axis++) {
+        int i = axis_number(*axis);
+        index[i] = place % extents[i];
+        place /= extents[i];
+    }
+    return refuse_description(reader, "TiffData: no page for Z=%llu C=%llu T=%llu", index[0], index[1],
+                              index[2]);
 }
 
 /* Put the pages of a run where their planes are. Planes that have no page yet are marked. */
@@ -1063,10 +1108,12 @@ static bool place_run(struct tiff_reader *reader, const struct ome_run *run, str
     if (count == UINT64_MAX && run->page < UINT32_MAX)
         count = room;
     if (count > room || run->page >= UINT32_MAX)
-        return refuse(reader, "ImageDescription", "TiffData places a page outside the volume");
+        return refuse_description(reader, "TiffData: IFD %llu: outside the volume",
+                                  (unsigned long long)run->page);
     for (uint64_t i = 0; i < count; i++) {
         if (placed[place + i].number != UINT64_MAX)
-            return refuse(reader, "ImageDescription", "TiffData places two pages at one slice");
+            return refuse_description(reader, "TiffData: IFD %llu: another page has its place",
+                                      (unsigned long long)(run->page + i));
         placed[place + i] = (struct placed){run->page + i, place + i};
     }
     return true;
@@ -1081,7 +1128,7 @@ static bool place_runs(struct tiff_reader *reader, struct placed *placed)
     bool any = false;
 
     for (uint64_t i = 0; i < text->pages; i++)
-        placed[i].number = UINT64_MAX;
+        placed[i] = (struct placed){UINT64_MAX, i};
     ome_next_image(&at, &image);
     for (; ome_next_run(&image, &within, &run); any = true) {
         if (!place_run(reader, &run, placed))
@@ -1089,15 +1136,16 @@ static bool place_runs(struct tiff_reader *reader, struct placed *placed)
     }
     /* Where it does not tell, pages are in order, those of the first Image. */
     if (!any && text->number > 0)
-        return refuse(reader, "ImageDescription", "no TiffData for this Image");
+        return refuse_description(reader, "no TiffData for this Image");
     for (uint64_t i = 0; !any && i < text->pages; i++)
         placed[i] = (struct placed){i, i};
     qsort(placed, (size_t)text->pages, sizeof *placed, by_number);
     for (uint64_t i = 0; i < text->pages; i++) {
         if (placed[i].number == UINT64_MAX)
-            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
+            return refuse_place(reader, placed[i].place);
         if (i > 0 && placed[i].number == placed[i - 1].number)
-            return refuse(reader, "ImageDescription", "TiffData places a page at two slices");
+            return refuse_description(reader, "TiffData: IFD %llu: at two places",
+                                      (unsigned long long)placed[i].number);
     }
     return true;
 }
@@ -1111,7 +1159,8 @@ static bool place_pages(struct tiff_reader *reader)
     if (text->kind != TIFF_TEXT_OME || text->image == NULL)
         return true;
     if (text->pages > reader->size / DIRECTORY_LEAST)
-        return refuse_number(reader, "ImageDescription", text->pages, " pages, more than the file holds");
+        return refuse_description(reader, "%llu pages, more than the file holds",
+                                  (unsigned long long)text->pages);
     reader->placed =
         mem_alloc((size_t)text->pages, sizeof *reader->placed, "the pages of a TIFF file", reader->fault);
     if (reader->placed == NULL)
@@ -1133,7 +1182,7 @@ static bool read_description(struct tiff_reader *reader, uint64_t volume)
         return false;
     all->text = tiff_text_read(all->description, short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1), volume);
     if (all->text.refusal[0] != '\0')
-        return refuse(reader, "ImageDescription", all->text.refusal);
+        return refuse_description(reader, "%s", all->text.refusal);
     return place_pages(reader);
 }
 
@@ -1252,7 +1301,7 @@ static bool scan(struct tiff_reader *reader)
         if (libtiff.TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
                    (reader->placed != NULL
-                        ? refuse(reader, "ImageDescription", "TiffData places no page that the file has")
+                        ? refuse_description(reader, "TiffData: no page that the file has")
                         : refuse(reader, "NewSubfileType", "only reduced copies or masks, no page"));
         if (!libtiff.TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
@@ -1351,11 +1400,13 @@ static bool expand_stack(struct tiff_reader *reader)
     if (!all->text.follow || all->text.pages <= 1 || all->text.pages == all->count)
         return true;
     if (all->count > 1 || !all->plain)
-        return refuse_number(reader, "ImageDescription: images", all->text.pages, ", but not as many pages");
+        return refuse_description(reader, "images: %llu, but the file has %llu page%s",
+                                  (unsigned long long)all->text.pages, (unsigned long long)all->count,
+                                  number_plural(all->count));
     room = (reader->size - reader->pages[0].samples) / bytes;
     if (all->text.pages > room)
-        return refuse_number(reader, "ImageDescription: images", all->text.pages,
-                             ", more than the file holds");
+        return refuse_description(reader, "images: %llu, but the file has room for %llu",
+                                  (unsigned long long)all->text.pages, (unsigned long long)room);
     all->count = all->text.pages;
     reader->in_step = true;
     return true;
@@ -1366,7 +1417,7 @@ static bool settle_axes(struct tiff_reader *reader)
 {
     struct tiff_pages *all = &reader->all;
     struct tiff_text *text = &all->text;
-    char axes[128];
+    uint64_t i = 0;
 
     if (text->channels == 0) {
         text->channels = text->frames = 1;
@@ -1378,12 +1429,16 @@ static bool settle_axes(struct tiff_reader *reader)
     all->volumes = text->channels * text->frames;
     if (all->volumes * all->slices == all->count)
         return true;
+    /* Both are in the order of the file. */
+    while (reader->placed != NULL && i < all->count && reader->pages[i].number == reader->placed[i].number)
+        i++;
     if (reader->placed != NULL)
-        return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
-    snprintf(axes, sizeof axes, "%llu channels, %llu slices, %llu frames, but not as many pages",
-             (unsigned long long)text->channels, (unsigned long long)text->slices,
-             (unsigned long long)text->frames);
-    return refuse(reader, "ImageDescription", axes);
+        return refuse_description(reader, "TiffData: IFD %llu: no page of the file",
+                                  (unsigned long long)reader->placed[i].number);
+    return refuse_description(reader, "%llu channels, %llu slices, %llu frames, but %llu page%s",
+                              (unsigned long long)text->channels, (unsigned long long)text->slices,
+                              (unsigned long long)text->frames, (unsigned long long)all->count,
+                              number_plural(all->count));
 }
 
 /* Put pages in the order of planes: those of a volume are apart where volumes stand in turn, and OME may

@@ -7,6 +7,7 @@
 #include "tiff_text.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -413,7 +414,7 @@ static void put_pages(FILE *text, const struct tiff_stack *stack)
 char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, struct fault *fault)
 {
     const struct grid *grid = &stack->header->grid;
-    char *bytes = NULL, *copy = NULL;
+    char *bytes = NULL, *copy = NULL, spacing[NUMBER_BYTES];
     size_t size;
     FILE *text = open_memstream(&bytes, &size);
 
@@ -423,7 +424,7 @@ char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, 
         if (stack->unit[0] != '\0')
             fprintf(text, "unit=%s\n", stack->unit);
         if (grid->axes == 3 || grid->spacing[2] != 1.0)
-            fprintf(text, "spacing=%.17g\n", grid->spacing[2]);
+            fprintf(text, "spacing=%s\n", number_format_double(grid->spacing[2], spacing));
         fprintf(text, "loop=false\n");
         if (description != NULL)
             sort_words(description, stack->header, text, NULL, 0);
@@ -441,7 +442,7 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
 {
     const struct grid *grid = &stack->header->grid;
     struct tifffile_shape shape = {.pages = 0};
-    char text[SHAPE_BYTES] = "{\"shape\": [";
+    char text[SHAPE_BYTES] = "{\"shape\": [", spacing[NUMBER_BYTES];
     size_t z;
 
     find_shape(description, stack->page_channels, &shape);
@@ -456,6 +457,6 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     if (shape.axes != NULL)
         diag_append(text, sizeof text, ", \"axes\": \"%.*s%.2s%s\"", (int)shape.pages, shape.axes,
                     shape.axes + shape.pages + stack->planar, grid->channels > 1 ? "S" : "");
-    diag_append(text, sizeof text, ", %s%.17g}", spacing_key, grid->spacing[2]);
+    diag_append(text, sizeof text, ", %s%s}", spacing_key, number_format_double(grid->spacing[2], spacing));
     return mem_text(text, fault);
 }
