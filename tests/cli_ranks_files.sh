@@ -71,18 +71,48 @@ for ending in png tif raw; do
         result $? "$ending: $job: each rank writes files of a stack"
     done
 done
-# Ranks that hold the grid together open each file once, but for the first and the last, which all of them compare.
-if has strace; then
-    mkdir traces
-    ranks 3 strace -ff -e trace=openat -o traces/of voxfilt-mpi -q -i 'slices/%02d.raw' -d 32,32 -t u16 -s 40 -o made.raw \
-        > ../stdout 2> ../stderr < /dev/null
-    if grep -q 'slices/00.raw' traces/of*; then
-        opened=$(cat traces/of* | grep -c 'slices/[0-9]*\.raw')
-        [ "$opened" = 66 ]
-        result $? "60 files are opened $opened times by three ranks"
-    else
-        skip 'opened files: strace cannot trace'
-    fi
+# 200 pictures of 1024 x 1024, not compressed: what ranks, parts and a region open of them, and how many bytes they read.
+trace='strace -ff -y --seccomp-bpf -e trace=openat,read,pread64 -o'
+opened() # NAME
+{
+    cat ../traces/"$1"/* | grep -c "openat(.*\"large/[0-9]*\.$ending\""
+}
+bytes_read() # NAME
+{
+    cat ../traces/"$1"/* | sed -n "s|^[a-z0-9]*([0-9]*<[^>]*/large/[0-9]*\.$ending>.*) = ||p" | awk '{ sum += $1 } END { print sum }'
+}
+mkdir ../traces ../traces/try
+# shellcheck disable=SC2086  # words
+if has strace && $trace ../traces/try/of ls > ../stdout 2> ../stderr && grep -q openat ../traces/try/*; then
+    truncate -s 209715200 zeros.raw
+    for ending in png tif; do
+        has_turn || continue
+        empty_folder large
+        voxfilt -q -i zeros.raw -d 1024,1024,200 -t u8 -f identity --level 0 -o "large/%03d.$ending"
+        for folder in ranks part ten; do
+            empty_folder ../traces/$folder
+        done
+        stack="-q -j 1 -i large/%03d.$ending -o made.raw"
+        # shellcheck disable=SC2086  # words
+        {
+            # With --until, ranks hold the grid together. All of them look at the first and the last file.
+            ranks 3 $trace ../traces/ranks/of voxfilt-mpi $stack --until 1 -s 1 --crop 0:9,0:9
+            $trace ../traces/part/of voxfilt $stack -f gauss:1 --part 2/4
+            $trace ../traces/ten/of voxfilt $stack -f gauss:0.25 --crop 0:9,0:9,95:105
+        } > ../stdout 2> ../stderr < /dev/null
+        file=$(wc -c < large/000.$ending)
+        percent=$(($(bytes_read ranks) / (2 * file)))
+        [ "$(opened ranks)" = 206 ] && [ $percent -le 102 ] && [ $percent -ge 100 ]
+        result $? "$ending: three ranks open 200 files $(opened ranks) times, and read $percent % of them"
+        # A quarter needs four planes more on either side, and the header of the first.
+        [ "$(opened part)" = 59 ] && [ "$(bytes_read part)" -lt $((59 * file)) ]
+        result $? "$ending: a quarter opens $(opened part) files"
+        [ "$(opened ten)" = 13 ] && [ "$(bytes_read ten)" -lt $((13 * file)) ]
+        result $? "$ending: ten planes open $(opened ten) files"
+    done
+    rm -rf large zeros.raw
+else
+    skip 'opened files: strace cannot trace'
 fi
 # One that differs is met by one rank alone.
 voxfilt -q -i deep.raw -d 32,32,60 -t u16 -f identity -o 'slices/%02d.tif' --out-type u8

@@ -87,8 +87,9 @@ static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault 
                          "every rank reads the input, so it must be a regular file");
 }
 
-/* Copies that are not of the same state seldom have the same bytes at both ends. */
-#define END_BYTES ((size_t)1 << 20)
+/* Copies that are not of the same state seldom have the same bytes at both ends. Each rank reads these of the
+   first and of the last file of a stack, which may be small. */
+#define END_BYTES ((size_t)256 << 10)
 
 /* A file as a rank sees it. */
 struct view {
@@ -138,7 +139,7 @@ static bool compare_views(const struct view *own, const struct view *first, cons
         return true;
     return own->bytes <= END_BYTES
                ? fault_set_for(fault, STATUS_INPUT, name, "its bytes differ from those on rank 0")
-               : fault_set_for(fault, STATUS_INPUT, name, "its %s MiB differs from that on rank 0",
+               : fault_set_for(fault, STATUS_INPUT, name, "its %s 256 KiB differ from those on rank 0",
                                own->first != first->first ? "first" : "last");
 }
 
