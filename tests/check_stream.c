@@ -551,6 +551,7 @@ static const char *const chains[] = {
     "-d 6,5,9 -t f16 -f gauss:0.6 -f heat -s 5",
     "-d 3,9 -t i64 -f box:1 -s 2 -f heat --flux tanh --scale 1e12",
     "-d 5,4,11 --missing nan -f gauss:0.7 -s 2 -f unsharp:0.5,1 -f heat -s 5",
+    "-d 5,4,13 -t u8 --missing 200 -f median:1 -s 2 -f morphgrad:1 -s 2 -f open:2",
     "-d 5,4,9 -t u8 --missing 200 -f laplace -f box:1 -f heat --until 0.2 -s 9 --check-every 1",
     "-d 5,4,11 -t i16 --mask mask -f gauss:0.7 -s 2 -f laplace -f heat -s 5 --out-type f32",
 };

@@ -47,6 +47,15 @@ result $? 'does not flow to what is missing'
 accepts 'a difference' '' four --missing 0 -f sobel:x --out-type i8 -o sobel.raw
 [ "$(bytes sobel.raw)" = '0 0 10 10' ]
 result $? 'reads the sample itself instead'
+accepts 'a median' '' four --missing 0 -f median:1 -o median.raw
+[ "$(bytes median.raw)" = '10 0 30 30' ]
+result $? 'is one of what is there'
+accepts 'an order' '' four --missing 0 -f order:1,0 -f order:1,2 -o order.raw
+[ "$(bytes order.raw)" = '10 0 20 20' ]
+result $? 'takes the last of fewer'
+accepts 'an opening' '' six --missing -2000 -f open:1 -o open.raw
+[ "$(floats open.raw)" = '1 -2000 3 3 -2000 6' ]
+result $? 'leaves out what is missing before and between'
 accepts 'a mean in floats' '' six --missing nan -f box:1 -o nan.raw
 [ "$(floats nan.raw)" = '1 nan 3.5000002 -664.3334 -663.3334 -662.6667' ]
 result $? 'NaN is missing'
@@ -85,8 +94,8 @@ refuses 2 'voxfilt: six.raw: --missing=-2000: no sample of u8 stands for it' six
 refuses 2 'voxfilt: six.raw: --missing=1e+39: no sample of f32 stands for it' six --missing 1e39 -o out
 refuses 2 'voxfilt: six.raw: --missing=7 would be written into the range of --out-range' \
     six --missing 7 --out-range 0,1 -o out
-refuses 2 'voxfilt: four.raw: --missing: median:1 does not leave out samples that are missing' \
-    four --missing 0 -f median:1 -o out
+refuses 2 'voxfilt: four.raw: --missing: bilateral:1,9 does not leave out samples that are missing' \
+    four --missing 0 -f bilateral:1,9 -o out
 refuses 2 "voxfilt: --missing: inf: expected nan or a value" six --missing inf -o out
 accepts 'a vain option is noted' 'voxfilt: four.raw: --missing has no effect: identity alone copies samples as they are
 ' four --missing 0 -f identity -o copied.raw
@@ -101,7 +110,8 @@ volume()
     voxfilt -t u8 -d 23,19,40 --missing 70 "$@"
 }
 
-for chain in '-f gauss:1.3 -s 2' '-f heat -s 7' '-f unsharp:1,0.5 -e hold -f laplace --out-type i16'; do
+for chain in '-f gauss:1.3 -s 2' '-f heat -s 7' '-f unsharp:1,0.5 -e hold -f laplace --out-type i16' \
+    '-f median:1 -s 2 -f morphgrad:1 -f percentile:2,30,ball'; do
     # shellcheck disable=SC2086  # words are wanted
     volume -i volume.raw $chain -o whole.raw
     # shellcheck disable=SC2086
@@ -124,10 +134,14 @@ import numpy as np
 u = np.random.default_rng(7).normal(size=9 * 11 * 13)
 u[np.random.default_rng(8).random(u.size) < 0.3] = np.nan
 u.tofile('numbers.raw')"
+    ranks='median:1 median:2,ball percentile:1,80 order:1,9 min:2,ball max:1 open:1 close:1 tophat:1 blackhat:1 morphgrad:1'
     for mode in reflect mirror nearest wrap; do
         for filter in gauss:0.5 gauss:1.5 gauss:3 box:1 box:2 box:4; do
             voxfilt -i numbers.raw -t f64 -d 13,11,9 --missing nan -f $filter -e $mode \
                 -o "${filter%:*}-${filter#*:}-$mode.out"
+        done
+        for filter in $ranks; do
+            voxfilt -i numbers.raw -t f64 -d 13,11,9 --missing nan -f $filter -e $mode -o $filter-$mode.out
         done
         voxfilt -i numbers.raw -t f64 -d 13,11,9 --missing nan -f matrix:-1,0,1 -e $mode -o central-x-$mode.out
         voxfilt -i numbers.raw -t f64 -d 13,11,9 --missing nan -f unsharp:1,0.5 -e $mode -o unsharp-$mode.out
@@ -153,6 +167,27 @@ def check(name, wanted):
     return bad
 
 
+def ranked(v, mode, side, ball, rank):
+    """By rank(n) among those of a window that are there."""
+    at = np.indices((side,) * 3) - side // 2
+    window = (at * at).sum(0) <= (side // 2) ** 2 if ball else np.ones((side,) * 3)
+
+    def take(values):
+        there = np.sort(values[~np.isnan(values)])
+        return there[min(rank(len(there)), len(there) - 1)] if len(there) else np.nan
+
+    found = nd.generic_filter(v, take, footprint=window, mode="grid-wrap" if mode == "wrap" else mode)
+    return np.where(np.isnan(v), np.nan, found)
+
+
+def least(v, mode, side=3, ball=False):
+    return ranked(v, mode, side, ball, lambda n: 0)
+
+
+def greatest(v, mode):
+    return ranked(v, mode, 3, False, lambda n: n - 1)
+
+
 bad = False
 pads = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
 for mode in "reflect", "mirror", "nearest", "wrap":
@@ -165,9 +200,22 @@ for mode in "reflect", "mirror", "nearest", "wrap":
     bad |= check(f"central-x-{mode}", np.where(m, high - low, np.nan))
     q = quotient(lambda v: nd.gaussian_filter(v, 1, mode=mode))
     bad |= check(f"unsharp-{mode}", u + 0.5 * (u - q))
+    low, high = least(u, mode), greatest(u, mode)
+    opened, closed = greatest(low, mode), least(high, mode)
+    bad |= check(f"median:1-{mode}", ranked(u, mode, 3, False, lambda n: n // 2))
+    bad |= check(f"median:2,ball-{mode}", ranked(u, mode, 5, True, lambda n: n // 2))
+    bad |= check(f"percentile:1,80-{mode}", ranked(u, mode, 3, False, lambda n: int(n * 80 / 100)))
+    bad |= check(f"order:1,9-{mode}", ranked(u, mode, 3, False, lambda n: 9))
+    bad |= check(f"min:2,ball-{mode}", least(u, mode, 5, True))
+    bad |= check(f"max:1-{mode}", high)
+    bad |= check(f"open:1-{mode}", opened)
+    bad |= check(f"close:1-{mode}", closed)
+    bad |= check(f"tophat:1-{mode}", u - opened)
+    bad |= check(f"blackhat:1-{mode}", closed - u)
+    bad |= check(f"morphgrad:1-{mode}", high - low)
 sys.exit(bool(bad))
 P
-    result $? 'the quotients of scipy, and differences'
+    result $? 'the quotients of scipy, differences, and ranks'
 else
     miss_reader 'scipy is not here'
 fi

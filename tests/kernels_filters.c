@@ -426,7 +426,7 @@ START_TEST(alpha_left_alone)
 }
 END_TEST
 
-/* Averages of what is there, and chains that read the sample itself instead of what is not. */
+/* Averages and ranks of what is there, and chains that read the sample itself instead of what is not. */
 static const struct {
     const char *options;
     unsigned grids;
@@ -449,6 +449,18 @@ static const struct {
     {"-f taps:lopsided.taps", EITHER},
     {"-f taps:none.taps", ANY},
     {"-f scale:-1.5,0.25", ANY},
+    {"-f median:1", ANY},
+    {"-f median:2,ball --steps 2", EITHER},
+    {"-f percentile:2,30", EITHER},
+    {"-f percentile:4,99,x", ANY},
+    {"-f order:1,5,ball", SOLID},
+    {"-f order:3,5,y", EITHER},
+    {"-f min:2 --steps 2", ANY},
+    {"-f max:1,ball", EITHER},
+    {"-f open:1", ANY},
+    {"-f blackhat:1", EITHER},
+    {"-f tophat:2,ball", EITHER},
+    {"-f morphgrad:1 --steps 2", ANY},
     {"-f heat --steps 5", ANY},
     {"-f heat --steps 2 --dt 0", ANY},
     {"-f heat --steps 2 --inner 3 --reaction 0.2", ANY},

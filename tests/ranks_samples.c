@@ -19,7 +19,7 @@ static const char *const chains[] = {
     "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
     "-f gauss:1,0.5 --axes xy -f heat --axes z -s 2",
     "-f abs -f gauss:0.7 -f threshold:20,1,90 -f box:1 -f power:0.7 --stats",
-    "--missing 7 -f gauss:0.7 -f heat -s 2 -f laplace --stats",
+    "--missing 7 -f gauss:0.7 -f heat -s 2 -f median:1 -f laplace --stats",
     "--mask mask -f gauss:0.7 -f heat -s 2 -f laplace --out-type f64 --stats",
 };
 

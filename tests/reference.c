@@ -1141,7 +1141,16 @@ static struct chain window_of(const struct filter_body *body, enum work_type wor
     return chain;
 }
 
-/* Samples whose slope is negative have their values in the other order. */
+/* Of so many samples, those that come before the one that is taken. */
+static size_t rank_among(const struct filter_body *body, size_t rank, size_t count)
+{
+    if (rank != FILTER_GREATEST && body->percent > 0.0)
+        rank = (size_t)floor((double)count * body->percent / 100.0);
+    return rank < count ? rank : count - 1;
+}
+
+/* Samples whose slope is negative have their values in the other order. Those that are missing have no place
+   in it. */
 static void take_rank(const struct stage *stage, size_t rank, const struct lattice *from, double *to)
 {
     struct chain window = window_of(&stage->body, from->work);
@@ -1149,14 +1158,20 @@ static void take_rank(const struct stage *stage, size_t rank, const struct latti
     double *samples = allocate(window.count, sizeof *samples);
 
     for (size_t i = 0; i < count_samples(from); i++) {
+        size_t count = 0;
         long at[3];
         locate(from, i, at);
-        for (size_t k = 0; k < window.count; k++)
-            samples[k] = sign * read_link(from, at, &window.links[k], from->samples[i]);
-        qsort(samples, window.count, sizeof *samples, by_order);
-        to[i] = is_held(from, at, &window)
+        for (size_t k = 0; k < window.count; k++) {
+            const long *offset = window.links[k].offset;
+            const long place[3] = {at[0] + offset[0], at[1] + offset[1], at[2] + offset[2]};
+            double value = read_sample(from, place);
+            if (!from->missing || !isnan(value))
+                samples[count++] = sign * value;
+        }
+        qsort(samples, count, sizeof *samples, by_order);
+        to[i] = is_held(from, at, &window) || is_missing(from, i)
                     ? from->samples[i]
-                    : sign * samples[rank == FILTER_GREATEST ? window.count - 1 : rank];
+                    : sign * samples[rank_among(&stage->body, rank, count)];
     }
     free(samples);
     free(window.links);

@@ -182,13 +182,27 @@ struct ranking {
     order low[BLOCK], high[BLOCK];
     order middle[BLOCK], below[BLOCK], above[BLOCK]; /* of a round: the next samples on either side */
     counter count[BLOCK];                            /* samples up to the middle */
+    counter rank[BLOCK];                             /* before them: how many there are in all */
 };
 
 static void widen_ranking(struct ranking *ranking, bool first, const order *orders, size_t count)
 {
+    const order missing = real_order((real)NAN);
+
     for (size_t i = 0; i < count; i++) {
         ranking->low[i] = first || orders[i] < ranking->low[i] ? orders[i] : ranking->low[i];
         ranking->high[i] = first || orders[i] > ranking->high[i] ? orders[i] : ranking->high[i];
+        ranking->rank[i] = (first ? 0 : ranking->rank[i]) + (orders[i] < missing);
+    }
+}
+
+/* The rank of each: that of the window, or of what is there, which NaN comes behind. */
+static void settle_ranking(struct ranking *ranking, const struct op *op, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t there = op->missing ? (uint32_t)ranking->rank[i] : (uint32_t)op->tap_count;
+        ranking->rank[i] = op->missing && there > 0 ? arith_rank_among(there, op->percent, (uint32_t)op->rank)
+                                                    : (counter)op->rank;
     }
 }
 
@@ -215,12 +229,12 @@ static void rank_tap(struct ranking *ranking, const order *orders, size_t count)
 }
 
 /* Whether any is not found yet. */
-static bool end_round(struct ranking *ranking, counter rank, size_t count)
+static bool end_round(struct ranking *ranking, size_t count)
 {
     counter open = 0;
 
     for (size_t i = 0; i < count; i++) {
-        bool before = ranking->count[i] > rank;
+        bool before = ranking->count[i] > ranking->rank[i];
         ranking->low[i] = before ? ranking->low[i] : ranking->above[i];
         ranking->high[i] = before ? ranking->below[i] : ranking->high[i];
         open |= ranking->low[i] != ranking->high[i];
@@ -237,20 +251,19 @@ static void advance_rank(const struct op *op, const struct field *from, const st
     order orders[BLOCK];
 
     for (size_t k = 0; k < op->tap_count; k++) {
-        orders_from_row(op->descends, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count,
-                        orders);
+        orders_from_row(op, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
         widen_ranking(&ranking, k == 0, orders, site->count);
     }
+    settle_ranking(&ranking, op, site->count);
     for (bool open = op->rank > 0 && op->rank + 1 < op->tap_count; open;) {
         begin_round(&ranking, site->count);
         for (size_t k = 0; k < op->tap_count; k++) {
-            orders_from_row(op->descends, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count,
-                            orders);
+            orders_from_row(op, 0, tap_values(op, from, &op->taps[k], site, scratch), site->count, orders);
             rank_tap(&ranking, orders, site->count);
         }
-        open = end_round(&ranking, (counter)op->rank, site->count);
+        open = end_round(&ranking, site->count);
     }
-    orders_to_row(op->descends, 0, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
+    orders_to_row(op, 0, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
 }
 
 static void advance_combine(const struct op *op, const struct field *from, const struct field *kept,

@@ -9,7 +9,8 @@
  *   be of the rank. The medians of 3 x 3 and 3 x 3 x 3 stay in registers. Extremes along the planes or rows
  *   take three comparisons a sample, whatever the radius; along x, one for each time that the window doubles.
  * Costs: more than NETWORK_TAPS samples are bisected: each round counts all of them up to the middle of what
- *   is left. A part is begun anew when it turns out to have a sample that is not a whole number.
+ *   is left. A part is begun anew when it turns out to have a sample that is not a whole number. Windows of
+ *   which samples are missing have ranks of their own, which takes a network once more.
  * Traffic per sample: 2 words through memory.
  * Wins when: the operation is a rank and a thread has room for the rows; else naive serves it. */
 
@@ -142,12 +143,16 @@ static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 
 
 /* ---- rows, as orders and as shorts ---- */
 
-#define KEYS(name) CPU_JOIN(orders, name)
+#define KEYS(name)   CPU_JOIN(orders, name)
+#define KEYS_MISSING ORDERS_MISSING
 #include "cpu_rank_rows.inl"
 #undef KEYS
-#define KEYS(name) CPU_JOIN(shorts, name)
+#undef KEYS_MISSING
+#define KEYS(name)   CPU_JOIN(shorts, name)
+#define KEYS_MISSING SHORTS_MISSING
 #include "cpu_rank_rows.inl"
 #undef KEYS
+#undef KEYS_MISSING
 
 /* The bias of shorts that have no sign. */
 #define SHORTS_BIAS ((real)0x8000)

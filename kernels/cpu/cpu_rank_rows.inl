@@ -7,6 +7,9 @@
 #define KEYED (VECTOR_BYTES / sizeof(key)) /* keys in a vector */
 #define GROUP (NETWORK_VECTORS * KEYED)
 
+/* The first in the order. */
+#define KEYS_LEAST ((key)((uint64_t)1 << (8 * sizeof(key) - 1)))
+
 /* A part under way. The first key of a row is the first that a window of the part reads. Where windows reach
    several planes, all rows of the part are in the ring, of so many planes; else as many as windows reach
    along the axis that they move on. */
@@ -190,15 +193,13 @@ static void KEYS(extreme_of_taps)(const struct ranks *ranks, size_t count)
         KEYS(extreme_row)(op->rank > 0, ranks->result, ranks->taps[k], count, ranks->result);
 }
 
-/* The samples of a rank of a vector of windows. */
-static keys KEYS(bisect)(const struct ranks *ranks, size_t x)
+/* The samples of a vector of windows, each of a rank of its own. */
+static keys KEYS(bisect)(const struct op *op, const key *const *taps, size_t x, keys rank)
 {
-    const struct op *op = ranks->op;
-    const keys rank = KEYS(splat)((key)op->rank);
-    keys low = KEYS(load)(ranks->taps[0] + x), high = low;
+    keys low = KEYS(load)(taps[0] + x), high = low;
 
     for (size_t k = 1; k < op->tap_count; k++) {
-        keys sample = KEYS(load)(ranks->taps[k] + x);
+        keys sample = KEYS(load)(taps[k] + x);
         low = KEYS(least)(low, sample);
         high = KEYS(greatest)(high, sample);
     }
@@ -206,7 +207,7 @@ static keys KEYS(bisect)(const struct ranks *ranks, size_t x)
         keys middle = (low & high) + ((low ^ high) >> 1); /* without overflow */
         keys below = low, above = high, count = KEYS(splat)(0), before;
         for (size_t k = 0; k < op->tap_count; k++) {
-            keys sample = KEYS(load)(ranks->taps[k] + x);
+            keys sample = KEYS(load)(taps[k] + x);
             before = sample <= middle;
             count -= before;
             below = KEYS(greatest)(below, KEYS(choose)(before, sample, below));
@@ -239,7 +240,7 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
         inside.end = inside.first = end;
     } else {
         values = row_of(ranks->from, (size_t)plane, ranks->channel, (size_t)row);
-        have_keys = KEYS(from_row)(op->descends, ranks->bias, values + inside.first,
+        have_keys = KEYS(from_row)(op, ranks->bias, values + inside.first,
                                    (size_t)(inside.end - inside.first), out + (inside.first - first));
     }
     for (int64_t x = first; x < end; x++) {
@@ -250,8 +251,7 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
             break;
         at = values == NULL ? -1 : arith_edge_index(op->edge, x, nx);
         out[x - first] = ranks->outside;
-        have_keys = (at < 0 || KEYS(from_row)(op->descends, ranks->bias, values + at, 1, &out[x - first])) &&
-                    have_keys;
+        have_keys = (at < 0 || KEYS(from_row)(op, ranks->bias, values + at, 1, &out[x - first])) && have_keys;
     }
     return have_keys;
 }
@@ -293,7 +293,9 @@ static void KEYS(put_row)(const struct ranks *ranks, int64_t at, int64_t centre,
     real *to = row_of(ranks->to, site.plane, site.channel, site.row) + x.first;
     real *out = ranks->row == NULL ? to : ranks->row;
 
-    KEYS(to_row)(op->descends, ranks->bias, result, site.count, out);
+    KEYS(to_row)(op, ranks->bias, result, site.count, out);
+    if (op->missing)
+        keep_missing(in_channel(ranks->from, &site, site.channel), site.count, out);
     if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         hold(op, ranks->from, &site, out);
     if (out != to)
@@ -301,7 +303,7 @@ static void KEYS(put_row)(const struct ranks *ranks, int64_t at, int64_t centre,
 }
 
 /* Where the taps read for the first sample of a row. */
-static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centre)
+static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centre, const key **taps)
 {
     const struct op *op = ranks->op;
 
@@ -309,7 +311,70 @@ static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centr
         const struct op_tap *tap = &op->taps[k];
         int64_t along = ranks->along_rows ? tap->drow : tap->dplane;
         int64_t across = ranks->along_rows ? tap->dplane : tap->drow;
-        ranks->taps[k] = KEYS(row_in_ring)(ranks, at + along, centre + across) + (tap->dx - op->x.low);
+        taps[k] = KEYS(row_in_ring)(ranks, at + along, centre + across) + (tap->dx - op->x.low);
+    }
+}
+
+/* ---- windows of which samples are missing ---- */
+
+/* A window's samples through the networks. Those of a box first sort parts as long as a column, which need
+   not be columns. */
+static keys KEYS(through_networks)(const struct ranks *ranks, const keys *window)
+{
+    const struct network *columns = ranks->columns, *windows = ranks->windows;
+    const size_t list = columns->inputs > 0 ? columns->inputs : windows->inputs;
+    keys places[NETWORK_TAPS], part[NETWORK_TAPS];
+
+    for (size_t first = 0; first < windows->inputs; first += list) {
+        memcpy(part, window + first, list * sizeof *part);
+        for (size_t i = 0; i < columns->count; i++)
+            KEYS(exchange)(&part[columns->first[i]], &part[columns->second[i]]);
+        for (size_t i = 0; i < list; i++)
+            places[first + i] = part[columns->count > 0 ? columns->sorted[i] : i];
+    }
+    for (size_t i = 0; i < windows->count; i++)
+        KEYS(exchange)(&places[windows->first[i]], &places[windows->second[i]]);
+    return places[windows->sorted[ranks->op->rank]];
+}
+
+/* What is missing is last in the order. So that a network finds the sample of a lower rank, too, some of that
+   are first instead: as many as the rank is lower. */
+static keys KEYS(select_present)(const struct ranks *ranks, const key *const *taps, size_t x, keys rank)
+{
+    const struct op *op = ranks->op;
+    const keys missing = KEYS(splat)((key)KEYS_MISSING), least = KEYS(splat)(KEYS_LEAST);
+    keys lower = KEYS(splat)((key)op->rank) - rank, window[NETWORK_TAPS];
+
+    if (ranks->windows->inputs == 0)
+        return KEYS(bisect)(op, taps, x, rank);
+    for (size_t k = 0; k < op->tap_count; k++) {
+        keys sample = KEYS(load)(taps[k] + x), first = (sample == missing) & (lower > 0);
+        window[k] = KEYS(choose)(first, least, sample);
+        lower += first;
+    }
+    return KEYS(through_networks)(ranks, window);
+}
+
+/* Find the ranks once more where a sample of the window is missing, but not its centre. */
+static void KEYS(rank_present)(const struct ranks *ranks, int64_t at, int64_t centre, size_t count)
+{
+    const struct op *op = ranks->op;
+    const keys missing = KEYS(splat)((key)KEYS_MISSING), none = KEYS(splat)(0);
+    const keys all = KEYS(splat)((key)op->tap_count);
+    const key *own = KEYS(row_in_ring)(ranks, at, centre) - op->x.low;
+    const key **taps = ranks->taps + op->tap_count;
+
+    KEYS(find_taps)(ranks, at, centre, taps);
+    for (size_t x = 0; x < count; x += KEYED) {
+        keys present = none, rank;
+        for (size_t k = 0; k < op->tap_count; k++)
+            present -= KEYS(load)(taps[k] + x) < missing;
+        if (!KEYS(differ)((present < all) & (KEYS(load)(own + x) < missing), none))
+            continue;
+        for (size_t lane = 0; lane < KEYED; lane++)
+            rank[lane] = (key)arith_rank_among(present[lane] > 0 ? (uint32_t)present[lane] : 1, op->percent,
+                                               (uint32_t)op->rank);
+        KEYS(store)(ranks->result + x, KEYS(select_present)(ranks, taps, x, rank));
     }
 }
 
@@ -342,8 +407,8 @@ static void KEYS(rank_box)(const struct ranks *ranks, int64_t at, int64_t centre
     KEYS(run_network)(ranks->windows, inputs, op->rank, 1, count, ranks->result, 0);
 }
 
-/* A row of results, once all rows that it reads are in the ring. */
-static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
+/* The ranks of a row, once all rows that it reads are in the ring. */
+static void KEYS(rank_whole)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const struct op *op = ranks->op;
     size_t count = (size_t)(ranks->x.end - ranks->x.first);
@@ -356,14 +421,22 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
         KEYS(extreme_along_x)(ranks, KEYS(row_in_ring)(ranks, at, centre), count);
         return;
     }
-    KEYS(find_taps)(ranks, at, centre);
+    KEYS(find_taps)(ranks, at, centre, ranks->taps);
     if (takes_extreme(op))
         KEYS(extreme_of_taps)(ranks, count);
     else if (ranks->windows->inputs > 0)
         KEYS(run_network)(ranks->windows, ranks->taps, op->rank, 1, count, ranks->result, 0);
     else
         for (size_t x = 0; x < count; x += KEYED)
-            KEYS(store)(ranks->result + x, KEYS(bisect)(ranks, x));
+            KEYS(store)(ranks->result + x, KEYS(bisect)(op, ranks->taps, x, KEYS(splat)((key)op->rank)));
+}
+
+/* The same where samples may be missing. */
+static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
+{
+    KEYS(rank_whole)(ranks, at, centre);
+    if (ranks->op->missing)
+        KEYS(rank_present)(ranks, at, centre, (size_t)(ranks->x.end - ranks->x.first));
 }
 
 /* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is
@@ -465,7 +538,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
                           .windows = windows};
     const real outside = op->outside == NULL ? (real)0 : (real)op->outside[ranks.channel];
     const struct span moved = along_rows ? rows : planes, others = along_rows ? planes : rows;
-    bool done = KEYS(from_row)(op->descends, bias, &outside, 1, &ranks.outside);
+    bool done = KEYS(from_row)(op, bias, &outside, 1, &ranks.outside);
 
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
     ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
@@ -485,3 +558,4 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
 #undef ranks
 #undef KEYED
 #undef GROUP
+#undef KEYS_LEAST

@@ -100,7 +100,7 @@ static const char *refuse_tiles(const struct op *op)
     if (op->kind == OP_COMBINE || op->kind == OP_AVERAGE || op->kind == OP_POINT || op->kind == OP_COVER ||
         op->kind == OP_UNCOVER || op->kind == OP_WEIGH)
         return "each sample is read once: there is nothing to keep in a cache";
-    if (op->missing && op->kind != OP_HEAT)
+    if (op->missing && op->kind != OP_HEAT && op->kind != OP_RANK)
         return "in place of neighbours that are missing it reads the sample itself";
     if (op->kind == OP_BILATERAL)
         return "its weights take the time, and rows are read in place";

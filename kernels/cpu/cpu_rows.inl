@@ -274,29 +274,42 @@ static void unsharp_row(real amount, const real *original, size_t count, real *s
 
 /* Samples as whole numbers of the same order, and back. Orders hold all samples. Shorts hold whole numbers of
    16 bits, with their sign or, less a bias, without; a sum with a large number leaves these in the low bits,
-   and false says that a sample was none of them. */
-static bool orders_from_row(bool descends, real bias, const real *values, size_t count, order *orders)
+   and false says that a sample was none of them. Samples that are missing are last in either; among shorts
+   they take the place of the greatest. */
+#define ORDERS_MISSING real_order((real)NAN)
+#define SHORTS_MISSING INT16_MAX
+
+static bool orders_from_row(const struct op *op, real bias, const real *values, size_t count, order *orders)
 {
     (void)bias;
     for (size_t i = 0; i < count; i++)
-        orders[i] = real_order(descends ? -values[i] : values[i]);
+        orders[i] = real_order(op->descends ? -values[i] : values[i]);
     return true;
 }
 
-static void orders_to_row(bool descends, real bias, const order *orders, size_t count, real *out)
+static void orders_to_row(const struct op *op, real bias, const order *orders, size_t count, real *out)
 {
     (void)bias;
     for (size_t i = 0; i < count; i++)
-        out[i] = descends ? -real_ordered(orders[i]) : real_ordered(orders[i]);
+        out[i] = op->descends ? -real_ordered(orders[i]) : real_ordered(orders[i]);
 }
 
-static bool shorts_from_row(bool descends, real bias, const real *values, size_t count, int16_t *shorts)
+static bool shorts_from_row(const struct op *op, real bias, const real *values, size_t count, int16_t *shorts)
 {
     const real whole = REAL_WHOLE - bias;
-    const counter lowest = real_bits(REAL_WHOLE) - 0x8000, flip = descends ? 0xffff : 0;
+    const counter lowest = real_bits(REAL_WHOLE) - 0x8000, flip = op->descends ? 0xffff : 0;
     counter strays = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && op->missing; i++) {
+        bool there = values[i] == values[i];
+        real sum = real_present(values[i], (real)0) + whole;
+        counter bits = real_bits(sum);
+        strays |= there ? (real_bits(sum - whole) ^ real_bits(values[i])) | (bits - lowest) >> 16 : 0;
+        bits = there ? bits ^ flip : SHORTS_MISSING;
+        strays |= there && (int16_t)bits == SHORTS_MISSING;
+        shorts[i] = (int16_t)bits;
+    }
+    for (size_t i = 0; i < count && !op->missing; i++) {
         real sum = values[i] + whole; /* rounds what is not a whole number */
         counter bits = real_bits(sum);
         strays |= (real_bits(sum - whole) ^ real_bits(values[i])) | (bits - lowest) >> 16;
@@ -305,9 +318,9 @@ static bool shorts_from_row(bool descends, real bias, const real *values, size_t
     return strays == 0;
 }
 
-static void shorts_to_row(bool descends, real bias, const int16_t *shorts, size_t count, real *out)
+static void shorts_to_row(const struct op *op, real bias, const int16_t *shorts, size_t count, real *out)
 {
-    const int flip = descends ? -1 : 0;
+    const int flip = op->descends ? -1 : 0;
 
     for (size_t i = 0; i < count; i++)
         out[i] = (real)(shorts[i] ^ flip) + bias;

@@ -278,7 +278,7 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
     if (op->kind == OP_PASSES)
         cuda_refuse(&refusal, "it takes passes one by one");
     else if (op->missing)
-        cuda_refuse(&refusal, "in place of neighbours that are missing this step reads the sample itself");
+        cuda_refuse(&refusal, "this step leaves out neighbours that are missing");
     else
         cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
     entry = find_entry(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);

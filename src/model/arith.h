@@ -441,6 +441,15 @@ ARITH_FN double arith_ranked_f64(uint64_t rank)
     return arith_value_f64(rank & ARITH_SIGN_F64 ? rank & ~ARITH_SIGN_F64 : ~rank);
 }
 
+/* How many of `count` samples, at least one, come before the one that is taken: so many percent, as in
+   scipy.ndimage; or with 0 percent `rank`, unless there are fewer. */
+ARITH_FN uint32_t arith_rank_among(uint32_t count, double percent, uint32_t rank)
+{
+    if (percent > 0.0)
+        rank = (uint32_t)((double)count * percent / 100.0);
+    return rank < count ? rank : count - 1;
+}
+
 /* The index in [0, n) that a tap at i reads, or −1 where the rule puts nothing of the grid there (constant,
    hold). n ≥ 1; |i| and n up to 2^40 and beyond. */
 ARITH_FN int64_t arith_edge_index(enum edge_rule rule, int64_t i, int64_t n)

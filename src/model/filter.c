@@ -500,8 +500,8 @@ static bool choose_percentile(const struct building *b, double percentile)
 {
     if (!(percentile >= 0.0 && percentile <= 100.0))
         return fault_raise(b->fault, STATUS_USAGE, "a percentile of %.10g is not from 0 to 100", percentile);
-    return choose_rank(b, percentile == 100.0 ? windowed(b) - 1
-                                              : (size_t)((double)windowed(b) * percentile / 100.0));
+    b->body->percent = percentile;
+    return choose_rank(b, arith_rank_among((uint32_t)windowed(b), percentile, 0));
 }
 
 static const char *skip_blanks(const char *text)

@@ -69,7 +69,9 @@ struct filter_body {
     double amount;                       /* FILTER_UNSHARP, FILTER_SUM; FILTER_BILATERAL: SR */
     size_t ranks[2]; /* FILTER_RANK, FILTER_DIFFERENCE: samples that come before the one that is taken */
     size_t rank_count;
-    bool apart; /* FILTER_DIFFERENCE: the second rank is of the input, too, and not of the first result */
+    double percent; /* of so many samples come before the one that is taken, however many there are; 0: as
+                       many as ranks[0] says, or all others if there are fewer */
+    bool apart;     /* FILTER_DIFFERENCE: the second rank is of the input, too, and not of the first result */
     struct point point; /* FILTER_POINT */
 };
 

@@ -151,7 +151,7 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
 
     *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
-    op->missing = encoding->missing && kind != OP_RANK;
+    op->missing = encoding->missing;
     op->begins = step->count++ == 0;
     return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(stage, encoding, op, fault) ? op : NULL;
 }
@@ -428,6 +428,19 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
     return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
+/* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first one
+   in the order that is turned around. What is missing then has the extreme of those around it, which the next
+   side of a box needs; settle_present puts it right. */
+static void leave_out(struct op *op, const struct filter_body *body)
+{
+    op->missing = op->rank > 0 && op->rank + 1 < op->tap_count;
+    op->percent = body->percent;
+    if (op->missing || op->rank == 0)
+        return;
+    op->rank = 0;
+    op->descends = !op->descends;
+}
+
 /* The sample of a rank among those that a window reads. */
 static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window, unsigned axes,
                          const struct encoding *encoding, enum work_type work, struct step *step,
@@ -439,6 +452,8 @@ static bool lower_window(const struct stage *stage, size_t rank, const struct st
         return false;
     op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
     op->descends = stage->intensity.slope < 0.0;
+    if (encoding->missing)
+        leave_out(op, &stage->body);
     return true;
 }
 
@@ -484,25 +499,44 @@ static bool lower_rank(const struct stage *stage, size_t rank, unsigned axes, co
     return lowered;
 }
 
+/* After an extreme of what is there: what was missing in the step's input is so again. */
+static bool settle_present(const struct stage *stage, const struct encoding *encoding, enum work_type work,
+                           struct step *step, struct fault *fault)
+{
+    struct op *op;
+
+    if (!encoding->missing || step->ops[step->count - 1].missing)
+        return true;
+    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
+    if (op == NULL)
+        return false;
+    op->combine = COMBINE_PRESENT;
+    step->last_reader = step->count - 1;
+    return true;
+}
+
 /* One rank after the other, or each of the step's input; and what combines the last with what there was
-   before. Where a negative slope turns values around, it turns their difference around as well. */
+   before. Where a negative slope turns values around, it turns their difference around as well. What is
+   missing in one of two results is missing in their difference. */
 static bool lower_ranks(const struct stage *stage, unsigned axes, const struct encoding *encoding,
                         enum work_type work, struct step *step, struct fault *fault)
 {
     const struct filter_body *body = &stage->body;
+    const bool differs = stage->filter->kind == FILTER_DIFFERENCE;
     bool rises = !body->apart && body->ranks[0] == FILTER_GREATEST;
     struct op *op;
 
     for (size_t i = 0; i < body->rank_count; i++) {
         size_t first = step->count;
-        if (!lower_rank(stage, body->ranks[i], axes, encoding, work, step, fault))
+        if (!lower_rank(stage, body->ranks[i], axes, encoding, work, step, fault) ||
+            ((i == 0 || !differs) && !settle_present(stage, encoding, work, step, fault)))
             return false;
         if (i > 0 && body->apart) {
             step->ops[first].begins = true;
             step->last_reader = first;
         }
     }
-    if (stage->filter->kind != FILTER_DIFFERENCE)
+    if (!differs)
         return true;
     op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
     if (op == NULL)

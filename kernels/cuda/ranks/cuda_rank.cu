@@ -7,11 +7,12 @@
  * with names, a thread walks along the rows with four columns (two of a volume), two rows at a time. What two
  * windows below each other share of a column is sorted once, and two windows side by side merge the columns
  * that they share once. Elsewhere a thread bisects: it counts the samples up to the middle of what is left,
- * and both ends then move to samples. Adds: networks that are merges of sorted lists (Batcher), of which the
- * compiler drops whatever no result needs. Costs: 18 minima and maxima a sample for 3×3, 70 for 5×5, 110 for
- * 3×3×3, in the pipeline that has half of the lanes; edges have a loop of their own, since indices would go
- * through it, too. Bisection reads all samples of the window some eight times from L1. Traffic per sample: 2
- * words. Wins when: the op is a rank, but no extreme of taps along one axis (cuda_axis.cu). */
+ * and both ends then move to samples; where some may be missing, it first counts those that are there. Adds:
+ * networks that are merges of sorted lists (Batcher), of which the compiler drops whatever no result needs.
+ * Costs: 18 minima and maxima a sample for 3×3, 70 for 5×5, 110 for 3×3×3, in the pipeline that has half of
+ * the lanes; edges have a loop of their own, since indices would go through it, too. Bisection reads all
+ * samples of the window some eight times from L1. Traffic per sample: 2 words. Wins when: the op is a rank,
+ * but no extreme of taps along one axis (cuda_axis.cu). */
 #include "kernels/cuda/ladder/cuda_each_sample.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 
@@ -25,22 +26,30 @@ template <typename T> struct rank_window {
     const cuda_tap<T> *taps;
     int rank;
     bool descends;
+    double percent; /* where samples may be missing: struct op */
 };
 
-/* The order of the sample of a rank among those that a reader of taps has. */
-template <typename T, typename Reader>
+/* The order of the sample of a rank among those that a reader of taps has; or Missing, among those that are
+   there, which NaN comes behind. */
+template <bool Missing, typename T, typename Reader>
 CUDA_INLINE typename order_for<T>::type select(const rank_window<T> &window, const Reader &read)
 {
     using Order = typename order_for<T>::type;
     Order low = read(0), high = low;
+    const Order missing = order_of(T(NAN));
+    int rank = window.rank, present = low < missing ? 1 : 0;
 
 #pragma unroll 4
     for (int k = 1; k < window.tap_count; k++) {
         const Order order = read(k);
         low = lesser(low, order);
         high = greater(high, order);
+        present += Missing && order < missing ? 1 : 0;
     }
-    if (window.rank == 0 || window.rank == window.tap_count - 1)
+    if (Missing)
+        rank = static_cast<int>(arith_rank_among(static_cast<uint32_t>(max(present, 1)), window.percent,
+                                                 static_cast<uint32_t>(rank)));
+    else if (window.rank == 0 || window.rank == window.tap_count - 1)
         return window.rank == 0 ? low : high;
     while (low != high) {
         const Order middle = (low & high) + ((low ^ high) >> 1); /* without overflow */
@@ -54,7 +63,7 @@ CUDA_INLINE typename order_for<T>::type select(const rank_window<T> &window, con
             below = before ? greater(below, order) : below;
             above = before ? above : lesser(above, order);
         }
-        if (count > window.rank)
+        if (count > rank)
             high = below;
         else
             low = above;
@@ -62,7 +71,7 @@ CUDA_INLINE typename order_for<T>::type select(const rank_window<T> &window, con
     return low;
 }
 
-template <typename T>
+template <typename T, bool Missing>
 __global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()))
     rank_kernel(each_part<T> part, cuda_edge<T> edge, rank_window<T> window)
 {
@@ -73,7 +82,7 @@ __global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()
     const bool inside = part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer);
     const long long layer = part.first_layer + site.layer, plane = layer / part.channels;
     const T *here = part.from + site.offset;
-    if (edge.rule == EDGE_HOLD && !inside) {
+    if ((edge.rule == EDGE_HOLD && !inside) || (Missing && *here != *here)) {
         part.to[site.offset] = *here;
         return;
     }
@@ -89,7 +98,7 @@ __global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()
         const T value = outside ? edge.outside[layer - plane * part.channels] : here[shift];
         return order_of(window.descends ? -value : value);
     };
-    const T value = ordered(select(window, read));
+    const T value = ordered(select<Missing>(window, read));
     part.to[site.offset] = window.descends ? -value : value;
 }
 
@@ -546,7 +555,8 @@ template <typename T> bool rank_shape(const struct cuda_question *asked, struct 
 {
     if (asked->op->kind != OP_RANK)
         return cuda_refuse(asked->refusal, "nothing is chosen by its rank");
-    *form = each_form(asked, reinterpret_cast<const void *>(&rank_kernel<T>));
+    *form = each_form(asked, asked->op->missing ? reinterpret_cast<const void *>(&rank_kernel<T, true>)
+                                                : reinterpret_cast<const void *>(&rank_kernel<T, false>));
     form->operations_per_update = rank_operations(asked->op);
     return true;
 }
@@ -556,11 +566,11 @@ template <typename T> cudaError_t rank_launch(const struct cuda_job *job)
     const struct op *op = job->op->op;
     const rank_window<T> window = {static_cast<int>(op->tap_count),
                                    static_cast<const cuda_tap<T> *>(job->op->taps),
-                                   static_cast<int>(op->rank), op->descends};
+                                   static_cast<int>(op->rank), op->descends, op->percent};
 
     return each_launch<T>(job, [&](dim3 grid, dim3 block, const each_part<T> &part) {
-        return CUDA_LAUNCH(job->stream, grid, block, 0, rank_kernel<T>, part, cuda_edge_of<T>(job->op),
-                           window);
+        const auto kernel = op->missing ? &rank_kernel<T, true> : &rank_kernel<T, false>;
+        return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, part, cuda_edge_of<T>(job->op), window);
     });
 }
 
