@@ -92,6 +92,8 @@ def damaged(voxfilt):
             file.seek(0)
             file.write(data)
         yield is_refused(voxfilt, 'damaged.tif', words)
+    tifffile.imwrite('planes.tif', samples[0], photometric='minisblack', metadata=None, extratags=[(33629, 4, 3, (1, 2, 3), True)])
+    yield is_refused(voxfilt, 'planes.tif', 'tag 33629: 3 planes of MetaMorph in one directory')
     # The only strip or tile is left out, as in sparse files.
     for options, tags, words in (({}, (273, 279), 'StripOffsets: 0: a strip is missing (sparse)'),
                                  ({'tile': (32, 48), 'compression': 'zlib'}, (324, 325), 'TileOffsets: 0: a tile is missing (sparse)')):

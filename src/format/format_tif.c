@@ -584,7 +584,7 @@ static bool check_writable(const struct sink *sink, int level, struct fault *fau
     /* Directories of compressed pages come when their size is known, and the header tells where. */
     return level == 0 || file_out_is_renamed(sink->file) ||
            fault_set_for(fault, STATUS_USAGE, name,
-                         "a compressed %s needs a regular file, since it is not written in order",
+                         "a compressed %s is not written in order: it needs a regular file, by its name (-o)",
                          sink->format->name);
 }
 
@@ -776,8 +776,8 @@ static bool begin_file(struct writer *writer, const struct sink_request *request
     writer->pages = writer->axes.slices * writer->header.volumes;
     if (level == 0 && tiff_text_in_turn(&writer->axes) > 1 && !file_out_is_renamed(writer->file))
         return fault_set_for(fault, STATUS_USAGE, file_out_name(writer->file),
-                             "pages of several volumes in turn need a regular file, since they are not "
-                             "written in order");
+                             "pages of several volumes in turn are not written in order: they need a regular "
+                             "file, by its name (-o)");
     if (!describe_stack(writer, origin, fault))
         return false;
     describe_distances(writer, origin);

@@ -649,27 +649,23 @@ static double read_distance(struct tiff_reader *reader, const struct directory *
 
 /* ---- what a page tells besides the samples ---- */
 
-/* How the samples lie, what they are and how far apart: what any output has, in its own words. */
-static const uint16_t carried[] = {TIFFTAG_SUBFILETYPE,       TIFFTAG_OSUBFILETYPE,
-                                   TIFFTAG_IMAGEWIDTH,        TIFFTAG_IMAGELENGTH,
-                                   TIFFTAG_IMAGEDEPTH,        TIFFTAG_BITSPERSAMPLE,
-                                   TIFFTAG_COMPRESSION,       TIFFTAG_PHOTOMETRIC,
-                                   TIFFTAG_FILLORDER,         TIFFTAG_STRIPOFFSETS,
-                                   TIFFTAG_SAMPLESPERPIXEL,   TIFFTAG_ROWSPERSTRIP,
-                                   TIFFTAG_STRIPBYTECOUNTS,   TIFFTAG_MINSAMPLEVALUE,
-                                   TIFFTAG_MAXSAMPLEVALUE,    TIFFTAG_XRESOLUTION,
-                                   TIFFTAG_YRESOLUTION,       TIFFTAG_PLANARCONFIG,
-                                   TIFFTAG_RESOLUTIONUNIT,    TIFFTAG_PAGENUMBER,
-                                   TIFFTAG_PREDICTOR,         TIFFTAG_TILEWIDTH,
-                                   TIFFTAG_TILELENGTH,        TIFFTAG_TILEOFFSETS,
-                                   TIFFTAG_TILEBYTECOUNTS,    TIFFTAG_SAMPLEFORMAT,
-                                   TIFFTAG_SMINSAMPLEVALUE,   TIFFTAG_SMAXSAMPLEVALUE,
-                                   TIFFTAG_COLORMAP,          TIFFTAG_JPEGTABLES,
-                                   TIFFTAG_YCBCRSUBSAMPLING,  TIFFTAG_YCBCRPOSITIONING,
-                                   TIFFTAG_YCBCRCOEFFICIENTS, TIFFTAG_REFERENCEBLACKWHITE,
-                                   TIFFTAG_T4OPTIONS,         TIFFTAG_T6OPTIONS,
-                                   TIFFTAG_LERC_PARAMETERS,   TIFFTAG_SUBIFD,
-                                   TIFF_IMAGEJ_COUNTS,        TIFF_IMAGEJ_BYTES};
+/* How the samples lie, what they are and how far apart: what any output has, in its own words. Software is
+   the program that wrote the input. */
+static const uint16_t carried[] = {
+    TIFFTAG_SUBFILETYPE,         TIFFTAG_OSUBFILETYPE,     TIFFTAG_IMAGEWIDTH,
+    TIFFTAG_IMAGELENGTH,         TIFFTAG_IMAGEDEPTH,       TIFFTAG_BITSPERSAMPLE,
+    TIFFTAG_COMPRESSION,         TIFFTAG_PHOTOMETRIC,      TIFFTAG_FILLORDER,
+    TIFFTAG_STRIPOFFSETS,        TIFFTAG_SAMPLESPERPIXEL,  TIFFTAG_ROWSPERSTRIP,
+    TIFFTAG_STRIPBYTECOUNTS,     TIFFTAG_MINSAMPLEVALUE,   TIFFTAG_MAXSAMPLEVALUE,
+    TIFFTAG_XRESOLUTION,         TIFFTAG_YRESOLUTION,      TIFFTAG_PLANARCONFIG,
+    TIFFTAG_RESOLUTIONUNIT,      TIFFTAG_PAGENUMBER,       TIFFTAG_PREDICTOR,
+    TIFFTAG_TILEWIDTH,           TIFFTAG_TILELENGTH,       TIFFTAG_TILEOFFSETS,
+    TIFFTAG_TILEBYTECOUNTS,      TIFFTAG_SAMPLEFORMAT,     TIFFTAG_SMINSAMPLEVALUE,
+    TIFFTAG_SMAXSAMPLEVALUE,     TIFFTAG_COLORMAP,         TIFFTAG_JPEGTABLES,
+    TIFFTAG_YCBCRSUBSAMPLING,    TIFFTAG_YCBCRPOSITIONING, TIFFTAG_YCBCRCOEFFICIENTS,
+    TIFFTAG_REFERENCEBLACKWHITE, TIFFTAG_T4OPTIONS,        TIFFTAG_T6OPTIONS,
+    TIFFTAG_LERC_PARAMETERS,     TIFFTAG_SUBIFD,           TIFF_IMAGEJ_COUNTS,
+    TIFF_IMAGEJ_BYTES,           TIFFTAG_SOFTWARE};
 
 /* Channels beyond the colours are written as channels of which nothing is known, but for alpha. */
 static bool has_other_extras(struct tiff_reader *reader)
@@ -755,6 +751,20 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
     }
 }
 
+/* MetaMorph writes one directory for all planes of a stack, and tells their number in a tag of its own. */
+static bool check_planes(struct tiff_reader *reader, const struct directory *directory)
+{
+    enum { METAMORPH_PLANES = 33629 };
+
+    for (uint64_t i = 0; i < directory->count; i++) {
+        const struct entry entry = entry_of(reader, directory, i);
+        if (entry.tag == METAMORPH_PLANES && entry.count > 1)
+            return refuse_number(reader, "tag 33629", entry.count,
+                                 " planes of MetaMorph in one directory, which is not supported");
+    }
+    return true;
+}
+
 /* Read what the first page says besides its samples: distances, and tags that no output has. */
 static bool read_other_tags(struct tiff_reader *reader)
 {
@@ -766,7 +776,7 @@ static bool read_other_tags(struct tiff_reader *reader)
     all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
     all->unit = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
     list_tags(reader, &directory);
-    return keep_metadata(reader, &directory) && !reader->failed;
+    return check_planes(reader, &directory) && keep_metadata(reader, &directory) && !reader->failed;
 }
 
 /* Bytes of some columns of a strip or tile. */
