@@ -24,6 +24,8 @@ enum { PATIENCE = 120, PATH_BYTES = 64, CODINGS = 3 };
 /* Without libtiff no TIFF is read. */
 static bool describes(const struct format *format)
 {
+    if (format->folder) /* it is not a file of bytes, of which these tests know */
+        return false;
 #ifndef HAVE_TIFF
     if (format->create == format_tif.create)
         return false;

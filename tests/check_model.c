@@ -195,7 +195,7 @@ END_TEST
 
 /* As refusals list them. */
 #define TYPES   "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64"
-#define FORMATS "raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif or tiff"
+#define FORMATS "raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif, tiff, zarr or ome.zarr"
 #define RULES   "reflect, mirror, nearest, wrap, constant[:V] or hold"
 
 /* ---- samples, edges, grids ---- */

@@ -67,7 +67,7 @@ as_one 3 "$reading" voxfilt $scan -s 4 -o made.raw.gz --tee 0:made0.raw.gz --tee
 {
     ranks 2 voxfilt-mpi $scan -s 5 --tee 2:two.raw --tee 3:three.raw.gz --explain > ../stdout 2> ../stderr
     grep -q '^ranks     2, of up to 15 planes each; ' ../stdout && grep -q '^tee       after 2 steps: two.raw$' ../stdout &&
-        grep -q '^memory .*, 18.5 KiB for blocks that rank 0 writes' ../stdout && ! [ -e two.raw ]
+        grep -q '^memory .*, 18.5 KiB for writing the output' ../stdout && ! [ -e two.raw ]
     result $? '--explain tells of the ranks, and of what they keep of two outputs'
 }
 

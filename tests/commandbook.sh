@@ -9,7 +9,7 @@ PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
 # shellcheck disable=SC2034  # whoever sources this uses them
 types='u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64' rules='reflect, mirror, nearest, wrap, constant[:V] or hold'
 # shellcheck disable=SC2034
-formats='raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif or tiff'
+formats='raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif, tiff, zarr or ome.zarr'
 
 has()
 {

@@ -39,11 +39,23 @@ static bool refuse(const struct file_out *file, struct fault *fault)
     return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
+/* Make the temporary, and open it if it is a file. */
+static bool make_temporary(struct file_out *file, mode_t mode)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+
+    if (file->naming.folder)
+        return mkdir(file->naming.temporary, mode) == 0;
+    file->descriptor = open(file->naming.temporary, flags, mode);
+    return file->descriptor >= 0;
+}
+
 /* The permissions of a file that is replaced stay; a new file gets what the umask leaves. */
 static bool open_temporary(struct file_out *file, const struct stat *existing, struct fault *fault)
 {
-    mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
+    mode_t mode = existing != NULL ? existing->st_mode & 0777 : file->naming.folder ? 0777 : 0666;
     sigset_t before;
+    bool made;
     int reason;
 
     file->naming.temporary = path_temporary(file->naming.target, fault);
@@ -52,14 +64,13 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     /* No signal may come between making the file and listing it for removal. A file that replaces another is
        private until it has the permissions of that. */
     temp_cleanup_hold_signals(&before);
-    file->descriptor = open(file->naming.temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                            existing == NULL ? mode : 0600);
+    made = make_temporary(file, existing == NULL ? mode : 0600);
     reason = errno;
     file->naming.cleanup.path = file->naming.temporary;
-    if (file->descriptor >= 0)
+    if (made)
         temp_cleanup_add(&file->naming.cleanup);
     temp_cleanup_release_signals(&before);
-    if (file->descriptor < 0) {
+    if (!made) {
         mem_free(file->naming.temporary);
         file->naming.temporary = NULL;
         return fault_set_for(fault, STATUS_IO, file->name, "%s", strerror(reason));
@@ -133,6 +144,36 @@ bool file_out_open(struct file_out **file, const char *path, struct fault *fault
 bool file_out_open_text(struct file_out **file, const char *path, struct fault *fault)
 {
     return open_output(file, path, true, fault);
+}
+
+/* Nothing takes the place of a folder, whatever is in there. */
+static bool open_folder(struct file_out *file, const char *path, struct fault *fault)
+{
+    struct stat info;
+
+    if (path_is_standard(path) || path_is_descriptor(path))
+        return fault_set_for(fault, STATUS_USAGE, file->name, "a folder has to have a name");
+    if (lstat(path, &info) == 0)
+        return fault_set_for(fault, STATUS_USAGE, file->name, "it exists, and a folder replaces nothing");
+    file->naming.folder = true;
+    file->naming.target = strdup(path);
+    return file->naming.target == NULL ? refuse(file, fault) : open_temporary(file, NULL, fault);
+}
+
+bool file_out_open_folder(struct file_out **result, const char *path, struct fault *fault)
+{
+    struct file_out *file = mem_zeroed(1, sizeof *file, "the output folder", fault);
+
+    if (file == NULL)
+        return false;
+    file->descriptor = -1;
+    file->name = mem_text(path_is_standard(path) ? "standard output" : path, fault);
+    if (file->name != NULL && open_folder(file, path, fault)) {
+        *result = file;
+        return true;
+    }
+    file_out_close(file);
+    return false;
 }
 
 bool file_out_is_file(const char *path)

@@ -56,10 +56,27 @@ static bool take_linked(struct naming *naming, char *aside)
     return true;
 }
 
+/* A folder that has been made meanwhile would be replaced if it were empty. */
+static bool take_free_name(struct naming *naming)
+{
+    struct stat info;
+    bool done = renameat2(AT_FDCWD, naming->temporary, AT_FDCWD, naming->target, RENAME_NOREPLACE) == 0;
+
+    /* Not all file systems know how to do that in one step. */
+    if (!done && errno == EINVAL && lstat(naming->target, &info) == 0)
+        errno = EEXIST;
+    else if (!done && errno == EINVAL)
+        done = rename(naming->temporary, naming->target) == 0;
+    naming->old = NAMING_NONE;
+    return done;
+}
+
 bool naming_take(struct naming *naming, bool keep)
 {
     char *aside;
 
+    if (naming->folder)
+        return take_free_name(naming);
     if (is_folder(naming->target)) {
         errno = EISDIR;
         return false;
@@ -110,7 +127,7 @@ void naming_end(struct naming *naming)
 
     temp_cleanup_hold_signals(&before);
     if (!naming->foreign && naming->old != NAMING_STRANDED)
-        unlink(naming->temporary);
+        temp_cleanup_remove(naming->temporary);
     if (naming->old != NAMING_STRANDED)
         temp_cleanup_forget(&naming->cleanup);
     temp_cleanup_release_signals(&before);

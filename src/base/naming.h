@@ -16,6 +16,7 @@ struct naming {
     char *temporary;          /* the name that is removed in the end; NULL: there is none any more */
     struct temp_file cleanup; /* the temporary */
     bool foreign;             /* the temporary is another process's, which removes it */
+    bool folder;              /* it is a folder, and takes the place of nothing */
     enum naming_old old;
 };
 

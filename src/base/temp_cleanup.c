@@ -1,8 +1,8 @@
-/* Removing temporary files however the program ends. A list holds the files; a signal's handler and an exit
-   handler remove what is on it. The handler may take no lock, so an atomic state says who may touch the list:
-   threads block all signals, take a mutex among themselves, and set BUSY; the handler waits until the state
-   is OPEN, and since no thread is interrupted while BUSY, that comes soon. Once files are being removed, no
-   thread gets in any more: what it would make would stay. */
+/* Removing temporary files however the program ends. A list holds the files, and folders behind what is in
+   them; a signal's handler and an exit handler remove what is on it. The handler may take no lock, so an
+   atomic state says who may touch the list: threads block all signals, take a mutex among themselves, and set
+   BUSY; the handler waits until the state is OPEN, and since no thread is interrupted while BUSY, that comes
+   soon. Once files are being removed, no thread gets in any more: what it would make would stay. */
 #include "temp_cleanup.h"
 
 #include <poll.h>
@@ -92,6 +92,13 @@ size_t temp_cleanup_list(char *paths, size_t room, size_t *count)
     return bytes;
 }
 
+/* Async-signal-safe. */
+void temp_cleanup_remove(const char *path)
+{
+    if (unlink(path) != 0)
+        rmdir(path);
+}
+
 /* Once; another thread that comes here waits until it is done. */
 static void remove_all(void)
 {
@@ -101,7 +108,7 @@ static void remove_all(void)
         wait_a_little();
     }
     for (const struct temp_file *file = first; file != NULL; file = file->next)
-        unlink(file->path);
+        temp_cleanup_remove(file->path);
     atomic_store(&state, REMOVED);
 }
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A temporary file; the struct belongs to whoever made the file. */
+/* A temporary file or folder; the struct belongs to whoever made it. */
 struct temp_file {
     const char *path;
     struct temp_file *next;
@@ -24,9 +24,12 @@ void temp_cleanup_hold_signals(sigset_t *before);
 void temp_cleanup_release_signals(const sigset_t *before);
 
 /* Put a file on the list, or take it off, while signals are held off. The struct must stay where it is
- * meanwhile. */
+   meanwhile. What was put there last is removed first, so that a folder goes after what is in it. */
 void temp_cleanup_add(struct temp_file *file);
 void temp_cleanup_forget(struct temp_file *file);
+
+/* Remove a file or an empty folder, if it is there. */
+void temp_cleanup_remove(const char *path);
 
 /* While signals are held off: count the listed files and copy their paths, each with its terminator, as far
    as there is room. Returns the bytes that all paths take. */

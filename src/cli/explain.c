@@ -191,7 +191,7 @@ static void print_memory(FILE *stream, const struct pipeline *pipeline)
     print_share(stream, plan->beside_bytes, "reading the input");
     print_share(stream, plan->observer_bytes, observers_name(pipeline));
     print_share(stream, schedule->exchange_bytes, "planes in transit");
-    print_share(stream, plan->output_bytes, "blocks that rank 0 writes");
+    print_share(stream, plan->output_bytes, "writing the output");
     print_share(stream, plan->slice_bytes, "a slice that is held");
     fprintf(stream, "\n");
 }

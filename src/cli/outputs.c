@@ -28,10 +28,14 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Whether it is the name of a folder, there yet or not. */
+/* Whether it is the name of a folder for outputs, there yet or not. A folder that is itself an output is
+ * none. */
 static bool names_directory(const char *path)
 {
-    return path != NULL && *path != '\0' && (path[strlen(path) - 1] == '/' || is_directory(path));
+    const struct format *format = path == NULL ? NULL : format_of_name(path);
+
+    return path != NULL && *path != '\0' && (format == NULL || !format->folder) &&
+           (path[strlen(path) - 1] == '/' || is_directory(path));
 }
 
 /* In a folder an output has the input's name, with the ending of the format that is asked for. */

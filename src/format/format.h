@@ -183,6 +183,7 @@ enum format_family {
     FAMILY_METAIMAGE,
     FAMILY_NPY,
     FAMILY_TIFF,
+    FAMILY_ZARR,
     FAMILY_STACK
 };
 
@@ -218,6 +219,7 @@ struct format {
     enum format_alpha alpha;
     const char *picture; /* as messages name a file of it that holds a picture: "a PNG picture"; NULL: it is a
                             format of volumes */
+    bool folder; /* what has a name of it is a folder of files, which is written whole (folder_out.h) */
     const struct format *slice; /* inputs and outputs consist of several files of this format, a plane each;
                                    else NULL */
     /* The ending of the file beside the header that takes the samples, as they are and compressed; NULL:
@@ -273,6 +275,10 @@ struct format {
        left. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+
+    /* The memory that writing an output of this header takes; NULL where that is no more than some buffers.
+     */
+    size_t (*writing_bytes)(const struct header *header, const struct sink_request *request);
 
     /* Write planes from index `first` on, in any order and from several threads. NULL if no sink of the
        format is `random`. */

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* Tees whose files are compressed on all threads. */
+/* Tees whose files are compressed on all threads; of more, each has one. */
 #define FEW_TEES 4
 
 /* ---- the inputs ---- */
@@ -387,17 +387,30 @@ static size_t output_bytes(const struct pipeline *pipeline, const char *path)
                : output_fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
 }
 
-/* Every rank counts what the rank with the most planes keeps, since all plan alike. */
+static size_t tee_threads(const struct pipeline *pipeline)
+{
+    return pipeline->request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
+}
+
+/* The memory that writing an output takes, and what of it is kept for rank 0. Every rank counts what the rank
+   with the most planes keeps, since all plan alike. */
+static size_t target_bytes(const struct pipeline *pipeline, const char *path, size_t threads)
+{
+    const struct target_request target = target_request_of(pipeline, path, threads);
+    const bool several = ranks_share_run(&pipeline->ranks);
+
+    return (several ? output_bytes(pipeline, path) : 0) +
+           (target.format->writing_bytes != NULL ? target.format->writing_bytes(target.header, &target.sink)
+                                                 : 0);
+}
+
 static size_t outputs_bytes(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
-    size_t bytes;
+    size_t bytes = target_bytes(pipeline, request->output, codec_threads(pipeline));
 
-    if (!ranks_share_run(&pipeline->ranks))
-        return 0;
-    bytes = output_bytes(pipeline, request->output);
     for (size_t i = 0; i < request->tee_count; i++)
-        bytes += output_bytes(pipeline, request->tees[i].path);
+        bytes += target_bytes(pipeline, request->tees[i].path, tee_threads(pipeline));
     return bytes;
 }
 
@@ -488,17 +501,17 @@ bool pipeline_would_fit(const struct pipeline_request *request)
 
 /* ---- the run ---- */
 
-/* The output, then the tees. Many files at a time have a thread each. */
+/* The output, then the tees. */
 static bool open_targets(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    size_t threads = request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
     bool done = peers_agree(&pipeline->ranks.team, make_targets(pipeline, fault), fault) &&
                 open_output(pipeline, fault);
 
     for (size_t i = 0; done && i < request->tee_count; i++) {
         const struct header header = job_written_after(&pipeline->job, request->tees[i].step);
-        struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
+        struct target_request target =
+            target_request_of(pipeline, request->tees[i].path, tee_threads(pipeline));
         target.header = &header;
         done = targets_add(&pipeline->targets, &target, fault);
     }

@@ -201,7 +201,8 @@ static bool target_open(struct target *target, const struct target_request *requ
     char first[PATTERN_NAME_MOST];
 
     target->path = request->sink.pattern;
-    if (!file_out_open(&target->file, file_path(request, first), fault)) {
+    if (!(request->format->folder ? file_out_open_folder : file_out_open)(&target->file,
+                                                                          file_path(request, first), fault)) {
         target->file = NULL;
         return false;
     }

@@ -41,7 +41,7 @@ struct plan {
     size_t slice_bytes;                    /* what a slice's sink holds */
     size_t beside_bytes;                   /* what the source takes besides */
     size_t observer_bytes;                 /* what the run's observers take */
-    size_t output_bytes;                   /* what the run keeps of outputs for rank 0 to write */
+    size_t output_bytes;                   /* what the run keeps of outputs */
     double moved_bytes, compute_seconds;   /* forecast: bytes that the steps move, and the time of kernels */
     double seconds;                        /* forecast: the time of the run, a device's start included */
 };

@@ -26,7 +26,7 @@ struct plan_request {
     uint64_t memory;
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
     size_t observer_bytes;       /* what its observers take */
-    size_t output_bytes;         /* what the run keeps of its outputs for rank 0 to write */
+    size_t output_bytes;         /* what the run keeps of its outputs */
     const uint64_t *stops;       /* steps of the last stage whose states the run writes, too */
     size_t stop_count;
     bool stats;                  /* the run adds up the samples of input and output */
