@@ -309,15 +309,12 @@ refuses 3 'imgheat: a.tif: a TIFF file: voxfilt filters it' imgheat a.tif -o out
 refuses 3 'imgheat: brain.nii: a NIfTI file: voxfilt filters it' imgheat brain.nii -o out
 
 # Folders, and files without anything in them.
-mkdir folder old.zarr new.zarr
-: > old.zarr/.zarray
+mkdir folder new.zarr
 : > new.zarr/zarr.json
 folder='which is not read: name files in it; dcm2niix converts those of DICOM'
-zarr='which is not read: in Python, numpy.save writes an array of it as NPY'
 refuses 3 "voxfilt: folder: a folder, $folder" voxfilt -i folder -o out
 refuses 3 "imgheat: folder: a folder, $folder" imgheat folder -o out
-refuses 3 "voxfilt: old.zarr: a Zarr folder, $zarr" voxfilt -i old.zarr -o out
-refuses 3 "voxfilt: new.zarr: a Zarr folder, $zarr" voxfilt -i new.zarr -o out
+refuses 3 'imgheat: new.zarr: a Zarr store, which voxfilt reads' imgheat new.zarr -o out
 refuses 4 'voxfilt: folder: Is a directory' voxfilt -i folder --format raw -o out
 : > empty
 : > empty.nii

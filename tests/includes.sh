@@ -28,7 +28,7 @@ zarr          : base model
 format        : base model png zarr
 plan          : base model peers kernels format
 run           : base model peers kernels format plan
-pipeline      : base model peers kernels format plan run
+pipeline      : base model peers zarr kernels format plan run
 bench         : base model kernels format plan
 cli           : base model peers kernels format plan run pipeline bench
 END

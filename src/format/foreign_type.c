@@ -2,13 +2,12 @@
 #include "foreign_type.h"
 
 #include "base/path.h"
+#include "zarr/store.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Where the mark stands in the file, its bytes, and their number. Types without a mark are known by name
    alone. */
@@ -88,20 +87,14 @@ bool foreign_type_check(const char *path, const unsigned char *start, size_t siz
 
 bool foreign_type_check_folder(const char *path, struct fault *fault)
 {
-    /* Zarr keeps an array in a folder; these files are in it, by version 3, and by version 2. */
-    static const char *const inside[] = {"zarr.json", ".zarray", ".zgroup"};
+    char metadata[PATH_MAX];
     struct stat info;
-    bool zarr = false;
 
     if (path_is_standard(path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
         return true;
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-        char file[PATH_MAX];
-        zarr = zarr || ((size_t)snprintf(file, sizeof file, "%s/%s", path, inside[i]) < sizeof file &&
-                        access(file, F_OK) == 0);
-    }
-    return fault_set_for(fault, STATUS_INPUT, path, "%s, which is not read: %s",
-                         zarr ? "a Zarr folder" : "a folder",
-                         zarr ? "in Python, numpy.save writes an array of it as NPY"
-                              : "name files in it; dcm2niix converts those of DICOM");
+    return fault_set_for(fault, STATUS_INPUT, path, "%s",
+                         store_is_at(path, metadata, sizeof metadata)
+                             ? "a Zarr store, which voxfilt reads"
+                             : "a folder, which is not read: name files in it; dcm2niix converts those of "
+                               "DICOM");
 }

@@ -103,6 +103,14 @@ bool source_refuse(const struct source *source, struct fault *fault, const char 
     return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file), "%s", reason);
 }
 
+void source_note_left_out(struct source *source, uint64_t count, const char *things, const char *behind)
+{
+    if (count > 0)
+        diag_append(source->note, sizeof source->note, "%s%.192s: %llu %s%s left out%s",
+                    source->note[0] != '\0' ? "; " : "", file_in_name(source->file),
+                    (unsigned long long)count, things, number_plural(count), behind);
+}
+
 static bool refuse_description(const struct source *source, const char *option, struct fault *fault)
 {
     return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),

@@ -129,8 +129,10 @@ struct source {
     size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
-    bool random; /* planes and boxes can be read in any order and by several threads at once (read_at,
-                    read_box) */
+    bool random;      /* planes and boxes can be read in any order and by several threads at once (read_at,
+                         read_box) */
+    bool has_threads; /* it reads with threads of its own, and each chunk of a file once only if whoever reads
+                         goes on where he has stopped */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
     const struct source *slice;
     void *state; /* the format's own */
@@ -346,6 +348,10 @@ const struct format *format_of_start(const unsigned char *start, size_t size);
 /* Refuse what a source reads: "FILE: REASON", and the status of faulty input. Returns false. */
 bool source_refuse(const struct source *source, struct fault *fault, const char *format, ...)
     DIAG_PRINTF(3, 4);
+
+/* Add a note that a source leaves something out: "FILE: COUNT THINGS left out", and what stands behind that;
+   none where the count is 0. */
+void source_note_left_out(struct source *source, uint64_t count, const char *things, const char *behind);
 
 /* Read a file's header. On failure nothing is left open but the file, which stays the caller's. */
 bool source_open(struct source *source, struct file_in *file, const struct format *format,

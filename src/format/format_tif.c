@@ -128,14 +128,6 @@ static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
     return unit_of_resolution(unit_of(pages));
 }
 
-static void note_left_out(struct source *source, uint64_t count, const char *things, const char *what)
-{
-    if (count > 0)
-        diag_append(source->note, sizeof source->note, "%s%.192s: %llu %s%s left out%s",
-                    source->note[0] != '\0' ? "; " : "", file_in_name(source->file),
-                    (unsigned long long)count, things, number_plural(count), what);
-}
-
 static void describe(struct source *source, const struct tiff_pages *pages)
 {
     struct header *header = &source->header;
@@ -159,9 +151,9 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     if (pages->inverted)
         diag_append(source->note, sizeof source->note, "%.192s: white is zero there: samples are inverted",
                     file_in_name(source->file));
-    note_left_out(source, pages->left_out, "page", ": reduced copies or masks");
-    note_left_out(source, pages->others, "page",
-                  pages->text.images > 1 ? ": other Images (--volume)" : ": other stacks");
+    source_note_left_out(source, pages->left_out, "page", ": reduced copies or masks");
+    source_note_left_out(source, pages->others, "page",
+                         pages->text.images > 1 ? ": other Images (--volume)" : ": other stacks");
     if (pages->warning[0] != '\0')
         snprintf(source->warning, sizeof source->warning, "%.240s: %s", file_in_name(source->file),
                  pages->warning);
@@ -176,7 +168,7 @@ static bool open_source(struct source *source, const struct source_request *requ
     source->state = pages;
     describe(source, pages);
     if (request->resolution == 0)
-        note_left_out(source, pages->levels, "smaller resolution", " (--resolution)");
+        source_note_left_out(source, pages->levels, "smaller resolution", " (--resolution)");
     source->volumes_before = (size_t)pages->text.before;
     source->random = pages->plain;
     source->beside_bytes = pages->reading_bytes;

@@ -7,19 +7,25 @@
 #include "base/mem.h"
 #include "format/foreign_type.h"
 #include "format/stack.h"
+#include "zarr/store.h"
 
 /* ---- opening ---- */
 
-/* The file of a stack is its first one. Whoever gives --format means a single file. */
+/* The file of a stack is its first one, and that of a Zarr store its metadata. Whoever gives another --format
+   means a single file. */
 static bool name_first(struct input *input, const struct input_request *request, struct fault *fault)
 {
     char name[PATTERN_NAME_MOST];
     uint64_t first;
 
-    if (request->pictures || request->format != NULL || stack_of_name(request->path) == NULL)
-        return true;
-    if (!stack_find(request->path, &first, name, fault))
-        return false;
+    input->is_folder = !request->pictures && (request->format == NULL || request->format->folder) &&
+                       store_is_at(request->path, name, sizeof name);
+    if (!input->is_folder) {
+        if (request->pictures || request->format != NULL || stack_of_name(request->path) == NULL)
+            return true;
+        if (!stack_find(request->path, &first, name, fault))
+            return false;
+    }
     input->first = mem_text(name, fault);
     return input->first != NULL;
 }
@@ -29,7 +35,8 @@ static bool open_file(struct input *input, const struct input_request *request, 
     bool raw = request->source.has_dims || request->format == &format_raw;
 
     /* A folder that is meant as raw samples is no file at all. */
-    return (raw || foreign_type_check_folder(request->path, fault)) && name_first(input, request, fault) &&
+    return name_first(input, request, fault) &&
+           (raw || input->is_folder || foreign_type_check_folder(request->path, fault)) &&
            file_in_open(&input->file, input->first != NULL ? input->first : request->path, fault);
 }
 
@@ -49,6 +56,7 @@ static const struct format *find_format(const struct input *input, const struct 
     if (request->pictures)
         return format_of_picture(input->file, fault);
     format = request->format != NULL ? request->format
+             : input->is_folder      ? &format_zarr
              : input->first != NULL  ? stack_of_name(request->path)
                                      : format_of_input(input->file, &request->source, fault);
     if (format == NULL || format->picture == NULL)

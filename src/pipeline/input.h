@@ -30,7 +30,8 @@ struct input_watched {
 struct input {
     struct file_in *file;
     struct source source; /* without format: not open */
-    char *first;          /* the first file of a stack, whose file that is; else NULL */
+    char *first;    /* the first file of a stack, or the metadata of a store, whose file that is; else NULL */
+    bool is_folder; /* it is such a store, a folder */
     struct file_in_state state;
     struct input_watched *watched;
     size_t watched_count;

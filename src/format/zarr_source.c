@@ -1,0 +1,300 @@
+/* Zarr, versions 2 and 3: OME-Zarr images at one of their resolutions, and arrays alone.
+
+   The file that is opened is the metadata of the folder, and what it says of axes becomes the grid. Axes in
+   space are x, y and z by their names, in whatever order the array has them; all others together count the
+   volumes of a series. An array alone has no such names: its last axes are z, y and x, as those of NumPy's
+   files. Samples are read box by box (array_reader.h). */
+#include "zarr_source.h"
+
+#include "base/file_in.h"
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- metadata ---- */
+
+/* Read a file of metadata; the tree stays empty if there is none. */
+static bool read_tree(const struct store *store, const char *key, struct json_tree *tree, struct fault *fault)
+{
+    char *text;
+    size_t size;
+    bool done;
+
+    if (!store_load(store, key, JSON_MOST_BYTES, &text, &size, fault))
+        return false;
+    done = text == NULL || json_read(tree, text, size, fault) || store_prefix(store, key, fault);
+    mem_free(text);
+    return done;
+}
+
+/* The folder is that of the file; messages name it as the user did. */
+static bool open_folder(struct source *source, struct zarr_source *zarr, const struct source_request *request,
+                        enum store_metadata *kind, struct fault *fault)
+{
+    const char *path = file_in_name(source->file), *name = path_base_name(path);
+    size_t length = path_folder_length(path);
+
+    *kind = store_metadata_of(name);
+    if (file_in_is_standard(source->file) || *kind == STORE_NO_METADATA)
+        return source_refuse(source, fault,
+                             "a Zarr store is a folder, with metadata in zarr.json, .zarray or "
+                             ".zattrs");
+    zarr->folder = mem_text(length > 0 ? path : ".", fault);
+    if (zarr->folder == NULL)
+        return false;
+    if (length > 0)
+        zarr->folder[length > 1 ? length - 1 : 1] = '\0';
+    return store_open(&zarr->store, zarr->folder, request->allow_outside, fault);
+}
+
+/* The image of a group: the array of the resolution that is asked for. */
+static bool read_image(struct zarr_source *zarr, const char *key, const char *inside, uint64_t resolution,
+                       struct fault *fault)
+{
+    if (!multiscale_read(&zarr->image, zarr->attributes, resolution, &zarr->store, key, fault))
+        return false;
+    zarr->is_image = true;
+    if ((size_t)snprintf(zarr->prefix, sizeof zarr->prefix, "%s/", zarr->image.path) >= sizeof zarr->prefix ||
+        (size_t)snprintf(zarr->key, sizeof zarr->key, "%s%s", zarr->prefix, inside) >= sizeof zarr->key)
+        return store_refuse(&zarr->store, key, fault, "path: too long");
+    if (!read_tree(&zarr->store, zarr->key, &zarr->more, fault))
+        return false;
+    if (zarr->more.values == NULL)
+        return store_refuse(&zarr->store, zarr->key, fault, "missing, though it is an array of the image");
+    if (!array_read(&zarr->array, zarr->more.values, &zarr->store, zarr->key, fault))
+        return false;
+    return zarr->array.axes == zarr->image.axes ||
+           store_refuse(&zarr->store, zarr->key, fault, "shape: %zu axes, and the image has %zu",
+                        zarr->array.axes, zarr->image.axes);
+}
+
+static bool read_array(struct zarr_source *zarr, const char *key, uint64_t resolution, struct fault *fault)
+{
+    if (resolution > 0) {
+        fault_raise(fault, STATUS_USAGE, "--resolution: an array has the full one alone");
+        return store_prefix(&zarr->store, key, fault);
+    }
+    snprintf(zarr->key, sizeof zarr->key, "%s", key);
+    return array_read(&zarr->array, zarr->root.values, &zarr->store, key, fault);
+}
+
+/* Read the metadata of the folder, and those of its array. */
+static bool read_metadata(struct source *source, struct zarr_source *zarr,
+                          const struct source_request *request, struct fault *fault)
+{
+    const char *key;
+    enum store_metadata kind;
+
+    if (!open_folder(source, zarr, request, &kind, fault))
+        return false;
+    key = store_metadata[kind];
+    if (!read_tree(&zarr->store, key, &zarr->root, fault) ||
+        (kind == STORE_ARRAY_2 &&
+         !read_tree(&zarr->store, store_metadata[STORE_ATTRIBUTES_2], &zarr->more, fault)))
+        return false;
+    if (zarr->root.values == NULL)
+        return store_refuse(&zarr->store, key, fault, "it has gone");
+    zarr->attributes = kind == STORE_VERSION_3      ? json_member(zarr->root.values, "attributes")
+                       : kind == STORE_ARRAY_2      ? zarr->more.values
+                       : kind == STORE_ATTRIBUTES_2 ? zarr->root.values
+                                                    : NULL;
+    if (kind == STORE_ARRAY_2 ||
+        (kind == STORE_VERSION_3 && json_is_text(json_member(zarr->root.values, "node_type"), "array")))
+        return read_array(zarr, key, request->resolution, fault);
+    return read_image(zarr, key, store_metadata[kind == STORE_VERSION_3 ? STORE_VERSION_3 : STORE_ARRAY_2],
+                      request->resolution, fault);
+}
+
+/* ---- the header ---- */
+
+/* Which axis of the array is x, y and z. Returns how many there are in space. */
+static unsigned find_space(const struct zarr_source *zarr, size_t space[3])
+{
+    const size_t axes = zarr->array.axes;
+    unsigned count = 0;
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        space[axis] = !zarr->is_image && axis < axes ? axes - 1 - axis : ARRAY_NO_AXIS;
+    for (size_t i = 0; zarr->is_image && i < axes; i++) {
+        if (zarr->image.axis[i].kind <= AXIS_Z)
+            space[zarr->image.axis[i].kind] = i;
+    }
+    for (unsigned axis = 0; axis < 3; axis++)
+        count += space[axis] != ARRAY_NO_AXIS;
+    return count;
+}
+
+static void set_grid(struct header *header, const struct zarr_source *zarr, const size_t space[3],
+                     unsigned axes)
+{
+    const uint64_t *shape = zarr->array.shape;
+    size_t extents[3] = {1, 1, 1};
+
+    for (size_t i = 0; i < zarr->array.axes; i++)
+        header->volumes *= i == space[0] || i == space[1] || i == space[2] ? 1 : (size_t)shape[i];
+    for (unsigned axis = 0; axis < axes; axis++)
+        extents[axis] = (size_t)shape[space[axis]];
+    /* A series of pictures is one of volumes with a plane. */
+    header->grid = grid_make(axes, extents[0], extents[1], extents[2]);
+    header->type = zarr->array.chain.type;
+    header->endian = endian_native();
+}
+
+/* Distances and places are in the unit of x, if there is one for each axis. */
+static void set_space(struct header *header, const struct zarr_source *zarr, const size_t space[3],
+                      unsigned axes)
+{
+    double origin[3] = {0.0, 0.0, 0.0}, vectors[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+    double millimetres[3] = {0.0}, unit;
+    bool told = true, moved = false;
+
+    for (unsigned axis = 0; axis < axes; axis++) {
+        const char *name = zarr->image.axis[space[axis]].unit;
+        millimetres[axis] = name == NULL ? 0.0 : unit_millimetres(unit_of_name(name));
+        told = told && millimetres[axis] > 0.0;
+    }
+    header->millimetres = told ? millimetres[0] : 0.0;
+    for (unsigned axis = 0; axis < axes; axis++) {
+        const struct axis *own = &zarr->image.axis[space[axis]];
+        unit = told ? millimetres[axis] / millimetres[0] : 1.0;
+        header->grid.spacing[axis] = own->scale * unit;
+        origin[axis] = own->place * unit;
+        moved = moved || origin[axis] != 0.0;
+    }
+    if (moved)
+        header->geometry = geometry_make(origin, vectors, geometry_lps);
+}
+
+static bool open_reader(struct source *source, struct zarr_source *zarr, const struct source_request *request,
+                        struct fault *fault)
+{
+    struct array_reader_request reading = {
+        .array = &zarr->array, .store = &zarr->store, .folder = zarr->prefix, .threads = request->threads};
+    unsigned axes = find_space(zarr, reading.space);
+
+    set_grid(&source->header, zarr, reading.space, axes);
+    if (zarr->is_image)
+        set_space(&source->header, zarr, reading.space, axes);
+    if (!array_reader_open(&zarr->reader, &reading, fault))
+        return false;
+    source->beside_bytes = array_reader_bytes(zarr->reader, source->header.grid.nx, source->header.grid.ny);
+    return true;
+}
+
+void zarr_source_close(struct source *source)
+{
+    struct zarr_source *zarr = source->state;
+
+    if (zarr == NULL)
+        return;
+    array_reader_close(zarr->reader);
+    json_free(&zarr->more);
+    json_free(&zarr->root);
+    store_close(&zarr->store);
+    mem_free(zarr->folder);
+    mem_free(zarr);
+    source->state = NULL;
+}
+
+bool zarr_source_open(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct zarr_source *zarr = mem_zeroed(1, sizeof *zarr, "a Zarr store", fault);
+
+    source->state = zarr;
+    if (zarr != NULL)
+        zarr->store.folder = -1;
+    if (zarr != NULL && read_metadata(source, zarr, request, fault) &&
+        open_reader(source, zarr, request, fault)) {
+        source->random = source->has_threads = true;
+        source->data_files = zarr->is_image;
+        if (zarr->is_image && request->resolution == 0)
+            source_note_left_out(source, zarr->image.resolutions - 1, "smaller resolution",
+                                 " (--resolution)");
+        if (zarr->is_image)
+            source_note_left_out(source, zarr->image.others, "image", "");
+        return true;
+    }
+    zarr_source_close(source);
+    return false;
+}
+
+/* The metadata of the image's array. */
+char *zarr_source_name_file(const struct source *source, size_t index, struct fault *fault)
+{
+    const struct zarr_source *zarr = source->state;
+    size_t size = strlen(zarr->folder) + strlen(zarr->key) + 2;
+    char *path = mem_alloc(size, 1, "a file name", fault);
+
+    (void)index;
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", zarr->folder, zarr->key);
+    return path;
+}
+
+bool zarr_source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                          struct fault *fault)
+{
+    const struct zarr_source *zarr = source->state;
+
+    return array_reader_read(zarr->reader, samples, source->header.choice.volume + volume, box, fault);
+}
+
+/* ---- what an output drops ---- */
+
+/* Members of an object that are not among those that are read. */
+static void drop_members(const struct json_value *object, const char *const *read, char *dropped, size_t size)
+{
+    for (const struct json_value *member = json_first(object); member != NULL; member = json_next(member)) {
+        const char *const *known = read;
+        char name[64];
+        while (*known != NULL && strcmp(*known, member->name) != 0)
+            known++;
+        snprintf(name, sizeof name, "%s", member->name);
+        if (*known == NULL)
+            format_drop(dropped, size, name);
+    }
+}
+
+/* What is said of axes, but for the distances in space and where these have a unit. */
+static void drop_axes(const struct source *source, const struct format *sink, char *dropped, size_t size)
+{
+    const struct zarr_source *zarr = source->state;
+    bool series = false, unit = false;
+
+    for (size_t i = 0; i < zarr->image.axes; i++) {
+        const struct axis *axis = &zarr->image.axis[i];
+        series = series || axis->kind > AXIS_Z;
+        unit = unit || (axis->kind <= AXIS_Z && axis->unit != NULL);
+    }
+    if (series)
+        format_drop(dropped, size, "axes");
+    if (unit && source->header.millimetres == 0.0)
+        format_drop(dropped, size, "unit");
+    if (source->header.geometry.known && !sink->holds_geometry)
+        format_drop(dropped, size, "translation");
+}
+
+void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
+                              const struct header *written, char *dropped, size_t size)
+{
+    static const char *const in_folder[] = {"ome", "multiscales", NULL},
+                             *const in_home[] = {"multiscales", "version", NULL},
+                             *const in_image[] = {"axes", "datasets", "coordinateTransformations", "version",
+                                                  NULL};
+    const struct zarr_source *zarr = source->state;
+    const struct json_value *home = multiscale_home(zarr->attributes);
+
+    (void)path;
+    (void)written;
+    if (zarr->is_image) {
+        drop_members(json_first(json_member(home, "multiscales")), in_image, dropped, size);
+        drop_axes(source, sink, dropped, size);
+    }
+    if (home != zarr->attributes)
+        drop_members(home, in_home, dropped, size);
+    drop_members(zarr->attributes, in_folder, dropped, size);
+    if (zarr->array.has_names && !zarr->is_image)
+        format_drop(dropped, size, "dimension_names");
+}

@@ -1,0 +1,33 @@
+/* Zarr stores as inputs: folders whose metadata is the file that is opened. */
+#ifndef ZARR_SOURCE_H
+#define ZARR_SOURCE_H
+
+#include "zarr/array_reader.h"
+#include "zarr/multiscale.h"
+#include "format.h"
+
+/* The state of a source. */
+struct zarr_source {
+    char *folder; /* the path of the store */
+    struct store store;
+    struct json_tree root;               /* of the file that was opened */
+    struct json_tree more;               /* of .zattrs beside .zarray, or of the array in a group */
+    const struct json_value *attributes; /* of the folder; NULL: none */
+    bool is_image;                       /* OME-Zarr, and not an array alone */
+    struct multiscale image;             /* where it is one */
+    struct array array;
+    char key[STORE_KEY_MOST];    /* of the array's metadata */
+    char prefix[STORE_KEY_MOST]; /* of the keys of its chunks */
+    struct array_reader *reader;
+};
+
+/* The functions of a format's source. */
+bool zarr_source_open(struct source *source, const struct source_request *request, struct fault *fault);
+void zarr_source_close(struct source *source);
+char *zarr_source_name_file(const struct source *source, size_t index, struct fault *fault);
+bool zarr_source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                          struct fault *fault);
+void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
+                              const struct header *written, char *dropped, size_t size);
+
+#endif

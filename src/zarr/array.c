@@ -1,0 +1,562 @@
+/* Arrays of Zarr: their metadata. Both versions tell about the same in other words, and become one struct:
+   the order F of version 2 is a transposition, its compressor a codec behind the bytes, and a shard of
+   version 3 two grids, of files and of chunks. */
+#include "array.h"
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "model/arith.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an array is read from, for messages, and what becomes of it. */
+struct reading {
+    struct array *array;
+    const struct store *store;
+    const char *key;
+    struct fault *fault;
+};
+
+static bool refuse(const struct reading *reading, const char *format, ...) DIAG_PRINTF(2, 3);
+
+static bool refuse(const struct reading *reading, const char *format, ...)
+{
+    char reason[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    return store_refuse(reading->store, reading->key, reading->fault, "%s", reason);
+}
+
+/* What is there, but is not read: by its own name, where it has one. */
+static bool refuse_value(const struct reading *reading, const char *field, const struct json_value *value)
+{
+    if (value == NULL)
+        return refuse(reading, "%s: missing", field);
+    return json_text_of(value) != NULL
+               ? refuse(reading, "%s: %.100s, which is not supported", field, json_text_of(value))
+               : refuse(reading, "%s: not what it should be", field);
+}
+
+/* ---- types and fill values ---- */
+
+/* Version 2 writes the byte order before the name. Truth values are bytes of 0 or 1. */
+static const struct {
+    enum sample_type type;
+    const char *names[2];
+} types[] = {
+    {SAMPLE_U8, {"u1", "uint8"}},    {SAMPLE_I8, {"i1", "int8"}},     {SAMPLE_U16, {"u2", "uint16"}},
+    {SAMPLE_I16, {"i2", "int16"}},   {SAMPLE_U32, {"u4", "uint32"}},  {SAMPLE_I32, {"i4", "int32"}},
+    {SAMPLE_U64, {"u8", "uint64"}},  {SAMPLE_I64, {"i8", "int64"}},   {SAMPLE_F16, {"f2", "float16"}},
+    {SAMPLE_F32, {"f4", "float32"}}, {SAMPLE_F64, {"f8", "float64"}}, {SAMPLE_U8, {"b1", "bool"}},
+};
+
+static bool find_type(const char *name, int version, enum sample_type *type)
+{
+    for (size_t i = 0; name != NULL && i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].names[version - 2], name) == 0) {
+            *type = types[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Store a number as a sample, rounded as arithmetic rounds it. */
+static void put_number(enum sample_type type, double number, unsigned char *sample)
+{
+    switch (type) {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
+    case SAMPLE_##constant: {                                                                                \
+        stored value = arith_store_##name##_f64(number);                                                     \
+        memcpy(sample, &value, sizeof value);                                                                \
+        return;                                                                                              \
+    }
+#include "model/samples.def"
+    case SAMPLE_TYPES:
+        return;
+    }
+}
+
+/* Store the low bits as a sample of so many bytes. */
+static void put_bits(size_t size, uint64_t bits, unsigned char *sample)
+{
+    const uint8_t one = (uint8_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint32_t four = (uint32_t)bits;
+
+    memcpy(sample,
+           size == 1   ? &one
+           : size == 2 ? (const void *)&two
+           : size == 4 ? (const void *)&four
+                       : &bits,
+           size);
+}
+
+/* Whole numbers of 64 bits are more than a double holds, so all are read by their digits. Some write a
+   fraction of 0 behind these. */
+static bool put_whole(enum sample_type type, const struct json_value *value, unsigned char *sample)
+{
+    const bool minus = value->text[0] == '-';
+    const char *text = value->text + minus;
+    uint64_t digits;
+    double number;
+
+    if (!number_read_count(&text, &digits) || (type == SAMPLE_I64 && digits > (uint64_t)INT64_MAX + minus))
+        return false;
+    number = minus ? -(double)digits : (double)digits;
+    put_bits(sample_size(type), minus ? -digits : digits, sample);
+    return number == value->number && number >= sample_min(type) && number <= sample_max(type);
+}
+
+/* The bits of a number: two hexadecimal digits a byte. */
+static bool put_hexadecimal(enum sample_type type, const char *digits, unsigned char *sample)
+{
+    size_t size = sample_size(type);
+
+    if (strlen(digits) != 2 * size || strspn(digits, "0123456789abcdefABCDEF") != 2 * size)
+        return false;
+    put_bits(size, strtoull(digits, NULL, 16), sample);
+    return true;
+}
+
+static bool put_word(enum sample_type type, const char *word, unsigned char *sample)
+{
+    static const struct {
+        const char *word;
+        double number;
+    } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i].word, word) == 0) {
+            put_number(type, words[i].number, sample);
+            return true;
+        }
+    }
+    return strncmp(word, "0x", 2) == 0 && put_hexadecimal(type, word + 2, sample);
+}
+
+/* Without a fill value, chunks that are not there are 0. */
+static bool read_fill(const struct reading *reading, const struct json_value *value)
+{
+    struct array *array = reading->array;
+    enum sample_type type = array->chain.type;
+    bool whole = sample_is_integer(type), done;
+
+    if (value == NULL || value->kind == JSON_NULL)
+        return true;
+    switch (value->kind) {
+    case JSON_NUMBER:
+        done = !whole || put_whole(type, value, array->fill);
+        if (!whole)
+            put_number(type, value->number, array->fill);
+        break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        array->fill[0] = value->kind == JSON_TRUE;
+        done = type == SAMPLE_U8;
+        break;
+    default:
+        done = !whole && json_text_of(value) != NULL && put_word(type, value->text, array->fill);
+    }
+    return done || refuse(reading, "fill_value: not a sample of the type");
+}
+
+/* ---- extents ---- */
+
+/* Extents of chunks, none of which is 0. */
+static bool read_extents(const struct reading *reading, const char *field, const struct json_value *value,
+                         size_t extents[ARRAY_MOST_AXES])
+{
+    uint64_t counts[ARRAY_MOST_AXES];
+    size_t axes, samples = 1;
+
+    if (!json_counts_of(value, counts, ARRAY_MOST_AXES, &axes) || axes != reading->array->axes)
+        return refuse(reading, "%s: not %zu counts", field, reading->array->axes);
+    for (size_t i = 0; i < axes; i++) {
+        extents[i] = (size_t)counts[i];
+        if (counts[i] == 0 || counts[i] > SIZE_MAX || !mem_product(&samples, samples, extents[i]))
+            return refuse(reading, "%s: an extent of 0, or more than can be addressed", field);
+    }
+    /* Some room is left for what codecs add. */
+    return samples <= SIZE_MAX / 64 || refuse(reading, "%s: more than can be addressed", field);
+}
+
+static bool read_shape(const struct reading *reading, const struct json_value *value)
+{
+    struct array *array = reading->array;
+    size_t bytes = sample_size(array->chain.type);
+
+    if (value != NULL && value->kind == JSON_ARRAY && (value->count == 0 || value->count > ARRAY_MOST_AXES))
+        return refuse(reading, "shape: %u axes, and 1 to %d are supported", value->count, ARRAY_MOST_AXES);
+    if (!json_counts_of(value, array->shape, ARRAY_MOST_AXES, &array->axes))
+        return refuse_value(reading, "shape", value);
+    for (size_t i = 0; i < array->axes; i++) {
+        if (array->shape[i] == 0)
+            return refuse(reading, "shape: an extent of 0");
+        if (array->shape[i] > SIZE_MAX || !mem_product(&bytes, bytes, (size_t)array->shape[i]))
+            return refuse(reading, "shape: more than can be addressed");
+    }
+    array->chain.axes = array->axes;
+    return true;
+}
+
+/* ---- version 2 ---- */
+
+/* "<f4": the byte order, which "|" leaves open for types of one byte, and the type. */
+static bool read_dtype(const struct reading *reading, const struct json_value *value, bool *big)
+{
+    const char *text = json_text_of(value);
+    enum sample_type type;
+
+    if (text == NULL || strchr("<>|", *text) == NULL || !find_type(text + 1, 2, &type) ||
+        (*text == '|' && sample_size(type) > 1))
+        return refuse_value(reading, "dtype", value);
+    reading->array->chain.type = type;
+    *big = *text == '>';
+    return true;
+}
+
+static struct codec *add_codec(struct codec_chain *chain, enum codec_kind kind)
+{
+    chain->codecs[chain->count] = (struct codec){.kind = kind};
+    return &chain->codecs[chain->count++];
+}
+
+/* The kinds of codecs that turn bytes into bytes. */
+static bool find_packer(const char *name, int version, enum codec_kind *kind)
+{
+    static const struct {
+        const char *name;
+        enum codec_kind kind;
+        int least, most; /* versions that have it */
+    } packers[] = {{"gzip", CODEC_GZIP, 2, 3},
+                   {"zlib", CODEC_ZLIB, 2, 2},
+                   {"zstd", CODEC_ZSTD, 2, 3},
+                   {"blosc", CODEC_BLOSC, 2, 3},
+                   {"crc32c", CODEC_CRC32C, 3, 3}};
+
+    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++) {
+        if (strcmp(packers[i].name, name) == 0 && version >= packers[i].least && version <= packers[i].most) {
+            *kind = packers[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Order F has the first axis fastest, which is all axes transposed. */
+static bool read_order(const struct reading *reading, const struct json_value *value)
+{
+    struct array *array = reading->array;
+    struct codec *transpose;
+
+    if (json_is_text(value, "C"))
+        return true;
+    if (!json_is_text(value, "F"))
+        return refuse_value(reading, "order", value);
+    transpose = add_codec(&array->chain, CODEC_TRANSPOSE);
+    for (size_t i = 0; i < array->axes; i++)
+        transpose->order[i] = (unsigned char)(array->axes - 1 - i);
+    return true;
+}
+
+static bool read_compressor(const struct reading *reading, const struct json_value *value)
+{
+    const struct json_value *id = json_member(value, "id");
+    enum codec_kind kind;
+
+    if (value != NULL && value->kind == JSON_NULL)
+        return true;
+    if (value == NULL || json_text_of(id) == NULL)
+        return refuse_value(reading, "compressor", value);
+    if (!find_packer(id->text, 2, &kind))
+        return refuse_value(reading, "compressor", id);
+    add_codec(&reading->array->chain, kind);
+    return true;
+}
+
+/* The separator is one character; version 2 may leave it out. */
+static bool read_separator(const struct reading *reading, const char *field, const struct json_value *value,
+                           char preset)
+{
+    const char *text = json_text_of(value);
+
+    if (value != NULL && !json_is_text(value, ".") && !json_is_text(value, "/"))
+        return refuse_value(reading, field, value);
+    reading->array->separator = text != NULL ? *text : preset;
+    return true;
+}
+
+static bool read_version_2(const struct reading *reading, const struct json_value *metadata)
+{
+    const struct json_value *filters = json_member(metadata, "filters");
+    struct array *array = reading->array;
+    bool big = false;
+
+    if (!read_dtype(reading, json_member(metadata, "dtype"), &big) ||
+        !read_shape(reading, json_member(metadata, "shape")) ||
+        !read_extents(reading, "chunks", json_member(metadata, "chunks"), array->chain.extents) ||
+        !read_order(reading, json_member(metadata, "order")))
+        return false;
+    add_codec(&array->chain, CODEC_BYTES)->big = big;
+    if (filters != NULL && filters->kind != JSON_NULL && (filters->kind != JSON_ARRAY || filters->count > 0))
+        return refuse(reading, "filters: %.100s, which is not supported",
+                      json_text_of(json_member(json_first(filters), "id")) != NULL
+                          ? json_member(json_first(filters), "id")->text
+                          : "of no name");
+    return read_compressor(reading, json_member(metadata, "compressor")) &&
+           read_separator(reading, "dimension_separator", json_member(metadata, "dimension_separator"),
+                          '.') &&
+           read_fill(reading, json_member(metadata, "fill_value"));
+}
+
+/* ---- version 3 ---- */
+
+/* Extensions are objects with a name and a configuration, or the name alone. NULL: it is none. */
+static const char *extension_name(const struct json_value *extension)
+{
+    const char *text = json_text_of(extension);
+
+    return text != NULL ? text : json_text_of(json_member(extension, "name"));
+}
+
+static const struct json_value *configured(const struct json_value *extension, const char *name)
+{
+    return json_member(json_member(extension, "configuration"), name);
+}
+
+static bool refuse_extension(const struct reading *reading, const char *field,
+                             const struct json_value *extension)
+{
+    return extension == NULL || extension_name(extension) == NULL
+               ? refuse_value(reading, field, extension)
+               : refuse(reading, "%s: %.100s, which is not supported", field, extension_name(extension));
+}
+
+static bool is_extension(const struct json_value *extension, const char *name)
+{
+    return extension_name(extension) != NULL && strcmp(extension_name(extension), name) == 0;
+}
+
+/* Each axis once. */
+static bool read_transpose(const struct reading *reading, const struct json_value *codec)
+{
+    struct array *array = reading->array;
+    struct codec *transpose = add_codec(&array->chain, CODEC_TRANSPOSE);
+    uint64_t order[ARRAY_MOST_AXES];
+    unsigned seen = 0;
+    size_t count;
+
+    if (!json_counts_of(configured(codec, "order"), order, ARRAY_MOST_AXES, &count) || count != array->axes)
+        return refuse(reading, "codecs: transpose: order: not %zu counts", array->axes);
+    for (size_t i = 0; i < count; i++) {
+        if (order[i] >= count || (seen >> order[i] & 1) != 0)
+            return refuse(reading, "codecs: transpose: order: not every axis once");
+        seen |= 1U << order[i];
+        transpose->order[i] = (unsigned char)order[i];
+    }
+    return true;
+}
+
+static bool read_bytes(const struct reading *reading, const struct json_value *codec)
+{
+    const struct json_value *endian = configured(codec, "endian");
+    struct codec_chain *chain = &reading->array->chain;
+    bool big = json_is_text(endian, "big");
+
+    add_codec(chain, CODEC_BYTES)->big = big;
+    return big || json_is_text(endian, "little") || (endian == NULL && sample_size(chain->type) == 1) ||
+           refuse_value(reading, "codecs: bytes: endian", endian);
+}
+
+/* A codec behind those of the chain: transpositions, then bytes, then what packs these. */
+static bool read_codec(const struct reading *reading, const struct json_value *codec, bool *has_bytes)
+{
+    const bool transposes = is_extension(codec, "transpose"), bytes = is_extension(codec, "bytes");
+    enum codec_kind kind;
+
+    if (!transposes && !bytes &&
+        (extension_name(codec) == NULL || !find_packer(extension_name(codec), 3, &kind)))
+        return refuse_extension(reading, "codecs", codec);
+    if ((transposes || bytes) == *has_bytes)
+        return refuse(reading, "codecs: %s stands at the wrong place", extension_name(codec));
+    if (transposes)
+        return read_transpose(reading, codec);
+    *has_bytes = true;
+    if (bytes)
+        return read_bytes(reading, codec);
+    add_codec(&reading->array->chain, kind);
+    return true;
+}
+
+static bool read_codecs(const struct reading *reading, const struct json_value *codecs)
+{
+    bool has_bytes = false;
+
+    if (codecs == NULL || codecs->kind != JSON_ARRAY || codecs->count > CODEC_MOST)
+        return refuse(reading, "codecs: not a list of up to %d", CODEC_MOST);
+    for (const struct json_value *codec = json_first(codecs); codec != NULL; codec = json_next(codec)) {
+        if (!read_codec(reading, codec, &has_bytes))
+            return false;
+    }
+    return has_bytes || refuse(reading, "codecs: without bytes");
+}
+
+/* The index of a shard is numbers of 64 bits, least byte first, and perhaps a checksum. */
+static bool read_index_codecs(const struct reading *reading, const struct json_value *codecs)
+{
+    const struct json_value *bytes = json_first(codecs), *checksum = bytes == NULL ? NULL : json_next(bytes);
+
+    reading->array->index_checksum = checksum != NULL;
+    if (!is_extension(bytes, "bytes") || !json_is_text(configured(bytes, "endian"), "little"))
+        return refuse_extension(reading, "index_codecs", bytes);
+    if (checksum != NULL && (!is_extension(checksum, "crc32c") || json_next(checksum) != NULL))
+        return refuse_extension(reading, "index_codecs", checksum);
+    return true;
+}
+
+/* Files are shards of whole chunks. */
+static bool read_sharding(const struct reading *reading, const struct json_value *codec)
+{
+    const struct json_value *location = configured(codec, "index_location");
+    struct array *array = reading->array;
+
+    array->sharded = true;
+    array->index_first = json_is_text(location, "start");
+    if (location != NULL && !array->index_first && !json_is_text(location, "end"))
+        return refuse_value(reading, "index_location", location);
+    if (!read_extents(reading, "chunk_shape of a shard", configured(codec, "chunk_shape"),
+                      array->chain.extents))
+        return false;
+    for (size_t i = 0; i < array->axes; i++) {
+        if (array->file[i] % array->chain.extents[i] != 0)
+            return refuse(reading, "chunk_shape: a shard is not whole chunks");
+    }
+    return read_codecs(reading, configured(codec, "codecs")) &&
+           read_index_codecs(reading, configured(codec, "index_codecs"));
+}
+
+static bool read_chain(const struct reading *reading, const struct json_value *codecs)
+{
+    const struct json_value *first = json_first(codecs);
+
+    for (const struct json_value *codec = first; codec != NULL; codec = json_next(codec)) {
+        if (is_extension(codec, "sharding_indexed"))
+            return codecs->count == 1
+                       ? read_sharding(reading, codec)
+                       : refuse(reading, "codecs: others beside sharding_indexed, which is not supported");
+    }
+    memcpy(reading->array->chain.extents, reading->array->file, sizeof reading->array->file);
+    return read_codecs(reading, codecs);
+}
+
+static bool read_keys(const struct reading *reading, const struct json_value *encoding)
+{
+    bool plain = is_extension(encoding, "v2");
+
+    reading->array->has_letter = !plain;
+    if (!plain && !is_extension(encoding, "default"))
+        return refuse_extension(reading, "chunk_key_encoding", encoding);
+    return read_separator(reading, "chunk_key_encoding: separator", configured(encoding, "separator"),
+                          plain ? '.' : '/');
+}
+
+/* What else a reader has to understand, unless it says that it need not. */
+static bool check_members(const struct reading *reading, const struct json_value *metadata)
+{
+    static const char *const known[] = {"zarr_format",     "node_type",
+                                        "shape",           "data_type",
+                                        "chunk_grid",      "chunk_key_encoding",
+                                        "fill_value",      "codecs",
+                                        "attributes",      "storage_transformers",
+                                        "dimension_names", "consolidated_metadata"};
+    const struct json_value *transformers = json_member(metadata, "storage_transformers");
+
+    for (const struct json_value *member = json_first(metadata); member != NULL; member = json_next(member)) {
+        const struct json_value *must = json_member(member, "must_understand");
+        bool is_known = must != NULL && must->kind == JSON_FALSE;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known = is_known || strcmp(member->name, known[i]) == 0;
+        if (!is_known)
+            return refuse(reading, "%.100s: an unknown field", member->name);
+    }
+    if (transformers != NULL && transformers->count > 0)
+        return refuse_extension(reading, "storage_transformers", json_first(transformers));
+    return true;
+}
+
+static bool read_version_3(const struct reading *reading, const struct json_value *metadata)
+{
+    const struct json_value *type = json_member(metadata, "data_type"),
+                            *grid = json_member(metadata, "chunk_grid"),
+                            *names = json_member(metadata, "dimension_names");
+    struct array *array = reading->array;
+
+    if (!check_members(reading, metadata))
+        return false;
+    if (!find_type(json_text_of(type), 3, &array->chain.type))
+        return refuse_extension(reading, "data_type", type);
+    if (!is_extension(grid, "regular"))
+        return refuse_extension(reading, "chunk_grid", grid);
+    array->has_names = names != NULL && names->kind == JSON_ARRAY;
+    return read_shape(reading, json_member(metadata, "shape")) &&
+           read_extents(reading, "chunk_shape", configured(grid, "chunk_shape"), array->file) &&
+           read_keys(reading, json_member(metadata, "chunk_key_encoding")) &&
+           read_chain(reading, json_member(metadata, "codecs")) &&
+           read_fill(reading, json_member(metadata, "fill_value"));
+}
+
+/* ---- both ---- */
+
+/* Chunks in a shard, and the memory for their places. */
+static bool count_chunks(const struct reading *reading)
+{
+    struct array *array = reading->array;
+
+    array->shard_chunks = 1;
+    for (size_t i = 0; i < array->axes; i++)
+        array->shard_chunks *= array->file[i] / array->chain.extents[i];
+    return array->shard_chunks <= SIZE_MAX / 64 || refuse(reading, "chunk_shape: too many chunks in a shard");
+}
+
+bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
+                const char *key, struct fault *fault)
+{
+    const struct reading reading = {array, store, key, fault};
+    uint64_t version = 0;
+    bool done;
+
+    *array = (struct array){.axes = 0};
+    if (!json_count_of(json_member(metadata, "zarr_format"), &version) || version < 2 || version > 3)
+        return refuse(&reading, "zarr_format: neither 2 nor 3");
+    done = version == 2 ? read_version_2(&reading, metadata) : read_version_3(&reading, metadata);
+    if (version == 2)
+        memcpy(array->file, array->chain.extents, sizeof array->file);
+    return done && count_chunks(&reading) &&
+           (codec_load(&array->chain, STATUS_INPUT, fault) || store_prefix(store, key, fault));
+}
+
+uint64_t array_files(const struct array *array, size_t axis)
+{
+    return (array->shape[axis] - 1) / array->file[axis] + 1;
+}
+
+bool array_key(const struct array *array, const char *folder, const uint64_t *numbers,
+               char key[STORE_KEY_MOST])
+{
+    size_t used = (size_t)snprintf(key, STORE_KEY_MOST, "%s%s", folder, array->has_letter ? "c" : "");
+
+    for (size_t i = 0; i < array->axes && used < STORE_KEY_MOST; i++) {
+        const char separator[2] = {array->separator, '\0'};
+        used += (size_t)snprintf(key + used, STORE_KEY_MOST - used, "%s%llu",
+                                 i > 0 || array->has_letter ? separator : "", (unsigned long long)numbers[i]);
+    }
+    return used < STORE_KEY_MOST;
+}

@@ -1,0 +1,45 @@
+/* Arrays of Zarr: what .zarray (version 2) or zarr.json (version 3) says of one.
+
+   The samples of an array stand in chunks, each a file of its own; or several chunks stand in one file, a
+   shard, behind or before an index of their places. What cannot be read is refused by the name of its field.
+ */
+#ifndef ARRAY_H
+#define ARRAY_H
+
+#include "base/json.h"
+#include "codec.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_MOST_AXES CODEC_MOST_AXES
+
+struct array {
+    size_t axes;
+    uint64_t shape[ARRAY_MOST_AXES]; /* slowest axis first, as in all lists here */
+    struct codec_chain chain;        /* with the type of the samples and the extents of a chunk */
+    size_t file[ARRAY_MOST_AXES];    /* extents of what a file holds: a chunk, or a shard of whole chunks */
+    bool sharded, index_first, index_checksum;
+    size_t shard_chunks;   /* chunks in a shard; 1 in an array without shards */
+    char separator;        /* between the numbers of a chunk's key */
+    bool has_letter;       /* keys begin with "c" */
+    unsigned char fill[8]; /* the sample of chunks that are not there, in this machine's byte order */
+    bool has_names;        /* of axes: dimension_names */
+};
+
+/* Read the metadata of an array, of either version; `key` is theirs, for messages. Libraries that its codecs
+   need are loaded. */
+bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
+                const char *key, struct fault *fault);
+
+/* How many files along an axis there are if none is missing. */
+uint64_t array_files(const struct array *array, size_t axis);
+
+/* The key of a file by its numbers, behind that of the array's folder: empty, or with a slash at its end.
+   False if it is too long. */
+bool array_key(const struct array *array, const char *folder, const uint64_t *numbers,
+               char key[STORE_KEY_MOST]);
+
+#endif

@@ -1,0 +1,586 @@
+/* Reading boxes of an array of Zarr.
+
+   A box is read shelf by shelf. To fill a shelf, the indexes of its shards are read, unless they are those
+   that are held; then each thread takes the next chunk, reads and decodes it into memory of its own, and
+   copies what the box has of it. A chunk that is not there is copied from the fill value, with a stride of 0.
+ */
+#include "array_reader.h"
+
+#include "base/mem.h"
+#include "base/size.h"
+#include "base/threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Shelves of more layers than one have at most so many bytes, and threads' chunks together. */
+#define ROOMY_BYTES ((size_t)64 << 20)
+
+/* What a thread has to itself. */
+struct member {
+    struct codec_worker *worker;
+    unsigned char *coded, *plain; /* a chunk */
+};
+
+/* A range of chunks or files along each axis of the array, and how many that are. */
+struct span {
+    uint64_t first[ARRAY_MOST_AXES], count[ARRAY_MOST_AXES];
+    size_t total;
+};
+
+struct array_reader {
+    struct array array;
+    const struct store *store;
+    const char *folder;
+    size_t space[3];
+    unsigned slow;     /* the axis of space along which shelves follow each other: 0 to 2 */
+    size_t extents[3]; /* of the grid */
+    size_t depth;      /* planes of a shelf */
+    struct member *members;
+    size_t member_count;
+    pthread_mutex_t mutex;  /* of what follows */
+    unsigned char *samples; /* of the shelf that is held; NULL: none */
+    size_t capacity;
+    size_t volume;
+    struct region box;
+    struct span shards;         /* whose indexes are held */
+    struct codec_place *places; /* of these; NULL: none */
+};
+
+/* ---- spans ---- */
+
+/* The index of a volume along an axis that is not in space: the last of these runs fastest. */
+static void find_volume(const struct array_reader *reader, size_t volume, uint64_t index[ARRAY_MOST_AXES])
+{
+    const struct array *array = &reader->array;
+
+    for (size_t i = array->axes; i-- > 0;) {
+        index[i] = 0;
+        if (i == reader->space[0] || i == reader->space[1] || i == reader->space[2])
+            continue;
+        index[i] = volume % array->shape[i];
+        volume /= (size_t)array->shape[i];
+    }
+}
+
+/* The chunks, or files, of such extents that have samples of a box. */
+static struct span span_of(const struct array_reader *reader, size_t volume, const struct region *box,
+                           const size_t extents[ARRAY_MOST_AXES])
+{
+    struct span span = {.total = 1};
+    uint64_t index[ARRAY_MOST_AXES];
+
+    find_volume(reader, volume, index);
+    for (size_t i = 0; i < reader->array.axes; i++) {
+        uint64_t last = index[i];
+        for (unsigned axis = 0; axis < 3; axis++) {
+            if (reader->space[axis] == i) {
+                index[i] = box->first[axis];
+                last = index[i] + box->count[axis] - 1;
+            }
+        }
+        span.first[i] = index[i] / extents[i];
+        span.count[i] = last / extents[i] - span.first[i] + 1;
+        span.total *= (size_t)span.count[i];
+    }
+    return span;
+}
+
+/* The numbers of the turn-th of a span, whose last axis runs fastest. */
+static void find_numbers(const struct span *span, size_t axes, size_t turn, uint64_t numbers[ARRAY_MOST_AXES])
+{
+    for (size_t i = axes; i-- > 0;) {
+        numbers[i] = span->first[i] + turn % span->count[i];
+        turn /= (size_t)span->count[i];
+    }
+}
+
+static bool same_span(const struct span *span, const struct span *other)
+{
+    return memcmp(span->first, other->first, sizeof span->first) == 0 &&
+           memcmp(span->count, other->count, sizeof span->count) == 0;
+}
+
+/* ---- opening ---- */
+
+static size_t plain_bytes(const struct array_reader *reader)
+{
+    return codec_plain_bytes(&reader->array.chain);
+}
+
+static size_t member_bytes(const struct array_reader *reader)
+{
+    const struct codec_chain *chain = &reader->array.chain;
+
+    return codec_coded_bytes(chain) + plain_bytes(reader) + codec_worker_bytes(chain);
+}
+
+/* Chunks or files of such extents along an axis of space that a number of samples may have a part in. */
+static size_t most_along(const struct array_reader *reader, const size_t *extents, unsigned axis,
+                         size_t samples)
+{
+    size_t all, own = reader->space[axis];
+
+    if (own == ARRAY_NO_AXIS)
+        return 1;
+    all = (reader->extents[axis] - 1) / extents[own] + 1;
+    return samples >= reader->extents[axis] ? all : size_least(all, (samples - 1) / extents[own] + 2);
+}
+
+/* Product, or the greatest size if that is more. */
+static size_t times(size_t a, size_t b)
+{
+    size_t product;
+
+    return mem_product(&product, a, b) ? product : SIZE_MAX;
+}
+
+static size_t plus(size_t a, size_t b)
+{
+    return a <= SIZE_MAX - b ? a + b : SIZE_MAX;
+}
+
+static size_t shelf_bytes(const struct array_reader *reader, size_t nx, size_t ny, size_t depth)
+{
+    const size_t counts[3] = {nx, ny, reader->extents[2]};
+    size_t bytes = sample_size(reader->array.chain.type);
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        bytes = times(bytes, axis == reader->slow ? size_least(depth, counts[axis]) : counts[axis]);
+    return bytes;
+}
+
+/* Where few chunks make a layer, more layers keep all threads busy. Whole shards are not cut into other
+   shelves than each other. */
+static void choose_depth(struct array_reader *reader, size_t threads)
+{
+    const struct array *array = &reader->array;
+    const size_t axis = reader->space[reader->slow], shard = array->file[axis];
+    size_t chunks = 1, depth = array->chain.extents[axis], next;
+
+    for (unsigned i = 0; i < 3; i++)
+        chunks = times(chunks, i == reader->slow ? 1 : most_along(reader, array->chain.extents, i, SIZE_MAX));
+    for (; chunks < 2 * threads && depth < reader->extents[reader->slow]; depth = next) {
+        next = depth >= shard || shard % (2 * depth) == 0 ? 2 * depth : shard;
+        if (shelf_bytes(reader, reader->extents[0], reader->extents[1], next) > ROOMY_BYTES)
+            break;
+        chunks = times(chunks, next / depth);
+    }
+    reader->depth = depth;
+    reader->member_count =
+        size_most(1, size_least(size_least(threads, chunks),
+                                size_most(ROOMY_BYTES, shelf_bytes(reader, reader->extents[0],
+                                                                   reader->extents[1], depth)) /
+                                    member_bytes(reader)));
+}
+
+bool array_reader_open(struct array_reader **result, const struct array_reader_request *request,
+                       struct fault *fault)
+{
+    struct array_reader *reader = mem_zeroed(1, sizeof *reader, "a reader of chunks", fault);
+
+    if (reader == NULL)
+        return false;
+    reader->array = *request->array;
+    reader->store = request->store;
+    reader->folder = request->folder;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        reader->space[axis] = request->space[axis];
+        reader->extents[axis] = 1;
+        if (reader->space[axis] == ARRAY_NO_AXIS)
+            continue;
+        reader->extents[axis] = (size_t)reader->array.shape[reader->space[axis]];
+        reader->slow = axis;
+    }
+    choose_depth(reader, request->threads);
+    reader->members = mem_zeroed(reader->member_count, sizeof *reader->members, "threads that decode", fault);
+    if (reader->members == NULL) {
+        mem_free(reader);
+        return false;
+    }
+    pthread_mutex_init(&reader->mutex, NULL);
+    *result = reader;
+    return true;
+}
+
+void array_reader_close(struct array_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    for (size_t i = 0; i < reader->member_count; i++) {
+        codec_worker_free(reader->members[i].worker);
+        mem_free(reader->members[i].coded);
+        mem_free(reader->members[i].plain);
+    }
+    mem_free(reader->members);
+    mem_free(reader->samples);
+    mem_free(reader->places);
+    pthread_mutex_destroy(&reader->mutex);
+    mem_free(reader);
+}
+
+/* Places of chunks in the shards that a layer has, and an index of each thread as it stands in the file. */
+static size_t index_bytes(const struct array_reader *reader, size_t nx, size_t ny)
+{
+    const struct array *array = &reader->array;
+    const size_t counts[3] = {nx, ny, reader->depth};
+    size_t bytes = times(array->shard_chunks, sizeof(struct codec_place));
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        bytes = times(bytes, axis == reader->slow
+                                 ? size_divided_up(reader->depth, array->file[reader->space[axis]])
+                                 : most_along(reader, array->file, axis, counts[axis]));
+    return !array->sharded
+               ? 0
+               : plus(bytes, times(reader->member_count,
+                                   codec_index_bytes(array->shard_chunks, array->index_checksum)));
+}
+
+size_t array_reader_bytes(const struct array_reader *reader, size_t nx, size_t ny)
+{
+    return plus(plus(shelf_bytes(reader, nx, ny, reader->depth), index_bytes(reader, nx, ny)),
+                times(reader->member_count, member_bytes(reader)));
+}
+
+/* ---- filling a shelf ---- */
+
+/* A loop over the chunks or shards of a span. Each turn is that of a thread, which takes one after another.
+ */
+struct filling {
+    struct array_reader *reader;
+    struct span span;
+    uint64_t index[ARRAY_MOST_AXES]; /* of the volume */
+    atomic_size_t next;
+    bool (*work)(struct filling *filling, struct member *member, size_t turn, struct fault *fault);
+};
+
+static bool fill_turns(void *context, size_t turn, struct parallel_loop *loop, struct fault *fault)
+{
+    struct filling *filling = context;
+    struct member *member = &filling->reader->members[turn];
+    size_t next;
+
+    while ((next = atomic_fetch_add(&filling->next, 1)) < filling->span.total) {
+        if (parallel_loop_has_failed(loop, fault) || !filling->work(filling, member, next, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool fill_all(struct filling *filling, struct fault *fault)
+{
+    atomic_init(&filling->next, 0);
+    return parallel_for(size_least(filling->reader->member_count, filling->span.total), fill_turns, filling,
+                        fault);
+}
+
+/* The key of a chunk's file; no axis has so many digits that it would not fit. */
+static void name_file(const struct array_reader *reader, const uint64_t *numbers, char key[STORE_KEY_MOST])
+{
+    array_key(&reader->array, reader->folder, numbers, key);
+}
+
+/* Read the index of a shard. If there is no such file, none of its chunks is there. */
+static bool read_index(struct filling *filling, struct member *member, size_t turn, struct fault *fault)
+{
+    const struct array_reader *reader = filling->reader;
+    const struct array *array = &reader->array;
+    const size_t chunks = array->shard_chunks, size = codec_index_bytes(chunks, array->index_checksum);
+    struct codec_place *places = reader->places + turn * chunks;
+    uint64_t numbers[ARRAY_MOST_AXES];
+    struct store_file file;
+    char key[STORE_KEY_MOST];
+    unsigned char *bytes;
+    bool done;
+
+    (void)member;
+    find_numbers(&filling->span, array->axes, turn, numbers);
+    name_file(reader, numbers, key);
+    if (!store_find(reader->store, key, &file, fault))
+        return false;
+    if (file.descriptor < 0) {
+        for (size_t i = 0; i < chunks; i++)
+            places[i] = (struct codec_place){CODEC_ABSENT, CODEC_ABSENT};
+        return true;
+    }
+    bytes = mem_alloc(size, 1, "the index of a shard", fault);
+    done = bytes != NULL &&
+           (file.bytes >= size ||
+            store_refuse(reader->store, key, fault, "shorter than the index of a shard")) &&
+           store_read(reader->store, key, &file, array->index_first ? 0 : file.bytes - size, bytes, size,
+                      fault) &&
+           (codec_index_decode(bytes, chunks, array->index_checksum, file.bytes,
+                               codec_coded_bytes(&array->chain), places, fault) ||
+            store_prefix(reader->store, key, fault));
+    mem_free(bytes);
+    store_file_close(&file);
+    return done;
+}
+
+/* Hold the indexes of the shards that a shelf needs. */
+static bool read_indexes(struct array_reader *reader, size_t volume, const struct region *box,
+                         struct fault *fault)
+{
+    struct filling filling = {.reader = reader, .work = read_index};
+    size_t count;
+
+    if (!reader->array.sharded)
+        return true;
+    filling.span = span_of(reader, volume, box, reader->array.file);
+    if (reader->places != NULL && same_span(&filling.span, &reader->shards))
+        return true;
+    mem_free(reader->places);
+    reader->places =
+        mem_alloc(mem_product(&count, filling.span.total, reader->array.shard_chunks) ? count : SIZE_MAX,
+                  sizeof *reader->places, "the indexes of shards", fault);
+    reader->shards = filling.span;
+    if (reader->places != NULL && fill_all(&filling, fault))
+        return true;
+    mem_free(reader->places);
+    reader->places = NULL;
+    return false;
+}
+
+/* Where a chunk stands: the numbers of its file, and its place in that, all of which it is if there are no
+   shards. */
+static struct codec_place place_of(const struct array_reader *reader, const uint64_t *chunk, uint64_t *file)
+{
+    const struct array *array = &reader->array;
+    size_t shard = 0, inner = 0;
+
+    for (size_t i = 0; i < array->axes; i++) {
+        uint64_t within = array->file[i] / array->chain.extents[i];
+        file[i] = chunk[i] / within;
+        inner = inner * (size_t)within + (size_t)(chunk[i] % within);
+        if (array->sharded)
+            shard = shard * (size_t)reader->shards.count[i] + (size_t)(file[i] - reader->shards.first[i]);
+    }
+    return array->sharded ? reader->places[shard * array->shard_chunks + inner]
+                          : (struct codec_place){0, CODEC_ABSENT};
+}
+
+static bool make_member(const struct array_reader *reader, struct member *member, struct fault *fault)
+{
+    const struct codec_chain *chain = &reader->array.chain;
+
+    if (member->coded == NULL)
+        member->coded = mem_alloc(codec_coded_bytes(chain), 1, "a chunk", fault);
+    if (member->plain == NULL)
+        member->plain = mem_alloc(plain_bytes(reader), 1, "a chunk", fault);
+    return member->coded != NULL && member->plain != NULL &&
+           (member->worker != NULL || codec_worker_create(&member->worker, chain, fault));
+}
+
+/* Read and decode the chunk of an open file. */
+static bool decode(const struct array_reader *reader, struct member *member, const char *key,
+                   const struct store_file *file, struct codec_place place, struct fault *fault)
+{
+    if (!reader->array.sharded)
+        place.size = file->bytes;
+    if (place.size > codec_coded_bytes(&reader->array.chain))
+        return store_refuse(reader->store, key, fault, "longer than a chunk can be");
+    return make_member(reader, member, fault) &&
+           store_read(reader->store, key, file, place.offset, member->coded, (size_t)place.size, fault) &&
+           (codec_decode(member->worker, member->coded, (size_t)place.size, member->plain, fault) ||
+            store_prefix(reader->store, key, fault));
+}
+
+/* Get a chunk's samples; *plain is NULL if it is not there. */
+static bool load(const struct array_reader *reader, struct member *member, const uint64_t *chunk,
+                 const unsigned char **plain, struct fault *fault)
+{
+    uint64_t numbers[ARRAY_MOST_AXES];
+    const struct codec_place place = place_of(reader, chunk, numbers);
+    struct store_file file;
+    char key[STORE_KEY_MOST];
+    bool done;
+
+    *plain = NULL;
+    if (place.offset == CODEC_ABSENT)
+        return true;
+    name_file(reader, numbers, key);
+    if (!store_find(reader->store, key, &file, fault))
+        return false;
+    if (file.descriptor < 0)
+        return true;
+    done = decode(reader, member, key, &file, place, fault);
+    *plain = member->plain;
+    store_file_close(&file);
+    return done;
+}
+
+/* ---- copying ---- */
+
+#define COPY_ROW(type)                                                                                       \
+    for (size_t i = 0; i < count; i++)                                                                       \
+    memcpy(to + i * sizeof(type), from + i * stride * sizeof(type), sizeof(type))
+
+/* Copy samples that stand `stride` samples apart into a row. */
+static void copy_row(size_t size, unsigned char *to, const unsigned char *from, size_t stride, size_t count)
+{
+    if (stride == 1)
+        memcpy(to, from, count * size);
+    else if (size == 1)
+        COPY_ROW(uint8_t);
+    else if (size == 2)
+        COPY_ROW(uint16_t);
+    else if (size == 4)
+        COPY_ROW(uint32_t);
+    else
+        COPY_ROW(uint64_t);
+}
+
+/* A box within others, where its first sample stands in memory, and the samples from one to the next along x,
+   y and z. */
+struct layout {
+    size_t first, stride[3];
+};
+
+static struct layout layout_in(const struct region *box, const struct region *outer)
+{
+    struct layout layout = {.stride = {1, outer->count[0], outer->count[0] * outer->count[1]}};
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        layout.first += (box->first[axis] - outer->first[axis]) * layout.stride[axis];
+    return layout;
+}
+
+static void copy_box(size_t size, const struct region *box, unsigned char *to, const struct layout *target,
+                     const unsigned char *from, const struct layout *origin)
+{
+    for (size_t z = 0; z < box->count[2]; z++) {
+        for (size_t y = 0; y < box->count[1]; y++)
+            copy_row(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size,
+                     from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
+                     origin->stride[0], box->count[0]);
+    }
+}
+
+/* What the shelf has of a chunk, and where that stands in the chunk. */
+static struct region meet(const struct array_reader *reader, const uint64_t *chunk, const uint64_t *index,
+                          struct layout *layout)
+{
+    const struct array *array = &reader->array;
+    struct region box = {{0, 0, 0}, {1, 1, 1}};
+    size_t stride = 1;
+
+    *layout = (struct layout){.first = 0};
+    for (size_t i = array->axes; i-- > 0;) {
+        size_t extent = array->chain.extents[i], begin = (size_t)chunk[i] * extent, at = (size_t)index[i];
+        for (unsigned axis = 0; axis < 3; axis++) {
+            size_t end = reader->box.first[axis] + reader->box.count[axis];
+            if (reader->space[axis] != i)
+                continue;
+            at = box.first[axis] = size_most(begin, reader->box.first[axis]);
+            box.count[axis] = end - at < extent - (at - begin) ? end - at : extent - (at - begin);
+            layout->stride[axis] = stride;
+        }
+        layout->first += (at - begin) * stride;
+        stride *= extent;
+    }
+    return box;
+}
+
+static bool fill_chunk(struct filling *filling, struct member *member, size_t turn, struct fault *fault)
+{
+    const struct array_reader *reader = filling->reader;
+    const size_t size = sample_size(reader->array.chain.type);
+    uint64_t chunk[ARRAY_MOST_AXES];
+    const unsigned char *plain;
+    struct layout target, origin;
+    struct region box;
+
+    find_numbers(&filling->span, reader->array.axes, turn, chunk);
+    if (!load(reader, member, chunk, &plain, fault))
+        return false;
+    box = meet(reader, chunk, filling->index, &origin);
+    target = layout_in(&box, &reader->box);
+    if (plain == NULL)
+        origin = (struct layout){.first = 0};
+    copy_box(size, &box, reader->samples, &target, plain == NULL ? reader->array.fill : plain, &origin);
+    return true;
+}
+
+/* ---- shelves ---- */
+
+/* Room for the samples of the shelf; those that it held are gone. */
+static bool make_room(struct array_reader *reader, const struct region *box, struct fault *fault)
+{
+    size_t bytes = sample_size(reader->array.chain.type);
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        bytes = times(bytes, box->count[axis]);
+    if (reader->samples != NULL && bytes <= reader->capacity)
+        return true;
+    mem_free(reader->samples);
+    reader->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
+    reader->capacity = bytes;
+    return reader->samples != NULL;
+}
+
+static bool fill_shelf(struct array_reader *reader, size_t volume, const struct region *box,
+                       struct fault *fault)
+{
+    struct filling filling = {.reader = reader, .work = fill_chunk};
+
+    reader->box.count[0] = 0;
+    if (!make_room(reader, box, fault) || !read_indexes(reader, volume, box, fault))
+        return false;
+    filling.span = span_of(reader, volume, box, reader->array.chain.extents);
+    find_volume(reader, volume, filling.index);
+    reader->volume = volume;
+    reader->box = *box;
+    if (fill_all(&filling, fault))
+        return true;
+    reader->box.count[0] = 0;
+    return false;
+}
+
+static bool holds(const struct array_reader *reader, size_t volume, const struct region *box)
+{
+    bool held = reader->samples != NULL && reader->volume == volume && reader->box.count[0] > 0;
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        held = held && box->first[axis] >= reader->box.first[axis] &&
+               box->first[axis] + box->count[axis] <= reader->box.first[axis] + reader->box.count[axis];
+    return held;
+}
+
+/* Read a part of the box that lies in one shelf. */
+static bool read_piece(struct array_reader *reader, unsigned char *samples, size_t volume,
+                       const struct region *box, const struct region *piece, struct fault *fault)
+{
+    const unsigned slow = reader->slow;
+    const size_t size = sample_size(reader->array.chain.type);
+    struct region shelf = *piece;
+    struct layout target, origin;
+
+    /* What follows in the shelf is read next. */
+    shelf.count[slow] = size_least(reader->extents[slow] - shelf.first[slow],
+                                   reader->depth - shelf.first[slow] % reader->depth);
+    if (!holds(reader, volume, piece) && !fill_shelf(reader, volume, &shelf, fault))
+        return false;
+    target = layout_in(piece, box);
+    origin = layout_in(piece, &reader->box);
+    copy_box(size, piece, samples, &target, reader->samples, &origin);
+    return true;
+}
+
+bool array_reader_read(struct array_reader *reader, void *samples, size_t volume, const struct region *box,
+                       struct fault *fault)
+{
+    const unsigned slow = reader->slow;
+    const size_t end = box->first[slow] + box->count[slow];
+    struct region piece = *box;
+    bool done = true;
+
+    pthread_mutex_lock(&reader->mutex);
+    for (; done && piece.first[slow] < end; piece.first[slow] += piece.count[slow]) {
+        piece.count[slow] =
+            size_least(end - piece.first[slow], reader->depth - piece.first[slow] % reader->depth);
+        done = read_piece(reader, samples, volume, box, &piece, fault);
+    }
+    pthread_mutex_unlock(&reader->mutex);
+    return done;
+}

@@ -1,0 +1,206 @@
+/* Stores of Zarr. A key is walked name by name from the descriptor of the folder, so that no link, and no
+   folder that is exchanged for a link meanwhile, leads out of it. */
+#include "store.h"
+
+#include "base/fd_io.h"
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const store_metadata[] = {[STORE_VERSION_3] = "zarr.json",
+                                      [STORE_ARRAY_2] = ".zarray",
+                                      [STORE_ATTRIBUTES_2] = ".zattrs",
+                                      [STORE_GROUP_2] = ".zgroup"};
+
+enum store_metadata store_metadata_of(const char *name)
+{
+    enum store_metadata kind = 0;
+
+    while (kind < STORE_NO_METADATA && strcmp(store_metadata[kind], name) != 0)
+        kind++;
+    return kind;
+}
+
+static bool exists(const char *folder, const char *name, char *path, size_t size)
+{
+    size_t length = strlen(folder);
+
+    snprintf(path, size, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+    return access(path, F_OK) == 0;
+}
+
+bool store_is_at(const char *path, char *file, size_t size)
+{
+    struct stat info;
+
+    if (path_is_standard(path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return false;
+    for (enum store_metadata kind = 0; kind < STORE_NO_METADATA; kind++) {
+        /* Attributes alone may be those of anything. */
+        if ((kind != STORE_ATTRIBUTES_2 || exists(path, store_metadata[STORE_GROUP_2], file, size)) &&
+            exists(path, store_metadata[kind], file, size))
+            return true;
+    }
+    return false;
+}
+
+bool store_open(struct store *store, const char *path, bool follows_links, struct fault *fault)
+{
+    *store = (struct store){path, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), follows_links};
+    return store->folder >= 0 || fault_set_for(fault, STATUS_IO, path, "%s", strerror(errno));
+}
+
+void store_close(struct store *store)
+{
+    if (store->folder >= 0)
+        close(store->folder);
+    store->folder = -1;
+}
+
+bool store_is_key(const char *text)
+{
+    size_t length;
+
+    if (strlen(text) >= STORE_KEY_MOST)
+        return false;
+    do {
+        length = strcspn(text, "/");
+        if (length == 0 || (length <= 2 && strspn(text, ".") >= length))
+            return false;
+        text += length;
+    } while (*text++ == '/');
+    return true;
+}
+
+/* The path of a key, as messages name it. */
+static const char *path_of(const struct store *store, const char *key, char path[2 * STORE_KEY_MOST])
+{
+    snprintf(path, 2 * STORE_KEY_MOST, "%.900s%s%s", store->path, *key == '\0' ? "" : "/", key);
+    return path;
+}
+
+bool store_prefix(const struct store *store, const char *key, struct fault *fault)
+{
+    char path[2 * STORE_KEY_MOST];
+
+    return fault_prefix(fault, path_of(store, key, path));
+}
+
+bool store_refuse(const struct store *store, const char *key, struct fault *fault, const char *format, ...)
+{
+    char reason[sizeof fault->text];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    fault_raise(fault, STATUS_INPUT, "%s", reason);
+    return store_prefix(store, key, fault);
+}
+
+static bool refuse_system(const struct store *store, const char *key, int number, struct fault *fault)
+{
+    fault_raise(fault, STATUS_IO, "%s", strerror(number));
+    return store_prefix(store, key, fault);
+}
+
+/* Open one name of a key in a folder; -1 with errno. A FIFO must not be waited for. */
+static int open_name(const struct store *store, int folder, const char *name, bool last)
+{
+    return openat(folder, name,
+                  O_RDONLY | O_CLOEXEC | (last ? O_NONBLOCK : O_DIRECTORY) |
+                      (store->follows_links ? 0 : O_NOFOLLOW));
+}
+
+/* Go from folder to folder to the file of a key; -1 with errno. */
+static int walk(const struct store *store, const char *key)
+{
+    char name[STORE_KEY_MOST];
+    int folder = store->folder;
+
+    for (;;) {
+        size_t length = strcspn(key, "/");
+        bool last = key[length] == '\0';
+        int next, number;
+        memcpy(name, key, length);
+        name[length] = '\0';
+        next = open_name(store, folder, name, last);
+        number = errno;
+        if (folder != store->folder)
+            close(folder);
+        errno = number;
+        if (next < 0 || last)
+            return next;
+        folder = next;
+        key += length + 1;
+    }
+}
+
+bool store_find(const struct store *store, const char *key, struct store_file *file, struct fault *fault)
+{
+    struct stat info;
+
+    *file = (struct store_file){walk(store, key), 0};
+    if (file->descriptor < 0 && errno == ENOENT)
+        return true;
+    if (file->descriptor < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return store_refuse(store, key, fault, "a link, or behind one, or no file in a folder%s",
+                            store->follows_links ? "" : " (--allow-outside)");
+    if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
+        return refuse_system(store, key, errno, fault);
+    file->bytes = (uint64_t)info.st_size;
+    if (S_ISREG(info.st_mode))
+        return true;
+    store_file_close(file);
+    return store_refuse(store, key, fault, "not a regular file");
+}
+
+bool store_read(const struct store *store, const char *key, const struct store_file *file, uint64_t offset,
+                void *bytes, size_t size, struct fault *fault)
+{
+    size_t got;
+
+    if (!fd_read_at(file->descriptor, offset, bytes, size, &got))
+        return refuse_system(store, key, errno, fault);
+    return got == size || store_refuse(store, key, fault, "the file became shorter");
+}
+
+void store_file_close(struct store_file *file)
+{
+    if (file->descriptor >= 0)
+        close(file->descriptor);
+    file->descriptor = -1;
+}
+
+bool store_load(const struct store *store, const char *key, size_t most, char **text, size_t *size,
+                struct fault *fault)
+{
+    struct store_file file;
+    bool done;
+
+    *text = NULL;
+    *size = 0;
+    if (!store_find(store, key, &file, fault))
+        return false;
+    if (file.descriptor < 0)
+        return true;
+    done = file.bytes <= most || store_refuse(store, key, fault, "more than %zu MiB", most >> 20);
+    if (done) {
+        *size = (size_t)file.bytes;
+        *text = mem_alloc(*size, 1, "metadata", fault);
+        done = *text != NULL && store_read(store, key, &file, 0, *text, *size, fault);
+    }
+    if (!done) {
+        mem_free(*text);
+        *text = NULL;
+    }
+    store_file_close(&file);
+    return done;
+}
