@@ -73,7 +73,7 @@ static void write_file(const struct job *job, const struct source *source, const
     struct sink sink;
     struct fault fault;
 
-    if (!file_out_open(&file, "out", &fault))
+    if (!(format->folder ? file_out_open_folder : file_out_open)(&file, "out", &fault))
         fuzz_fail(fault.text);
     if (sink_open(&sink, file, format, &job->written, &request, &fault)) {
         if (!write_samples(&sink, &fault))
