@@ -103,6 +103,41 @@ convert -d 30,20 -t u8 -i zeros.raw --skip 299400 -o flat.zarr
 grep -q '"shape": \[20, 30\].*"dimension_names": \["y", "x"\]' flat.zarr/0/zarr.json
 result $? 'a picture has two axes'
 
+# ---------------------------------------------------------------- from a store to a store
+
+convert -i large.zarr -o back.raw
+same 'what is written is read' large.raw back.raw
+convert -i pairs.zarr -o back.nrrd 2> ../stderr
+[ "$(tail -c 12 back.nrrd)" = abcdef123456 ]
+result $? 'channels are read as a series'
+convert -i series.zarr -o again.zarr --level 0
+same_folder 'and written as axes of the same names' series.zarr/0 again.zarr/0
+convert -i pairs.zarr -o again2.zarr --level 0
+same_folder 'whatever these are' pairs.zarr/0 again2.zarr/0
+sed 's/"name": "scan"/"name": "a \\"cell\\"", "type": "gaussian"/
+    s/"unit": "millimeter"/"unit": "angstrom"/g
+    s/\(\[2.5, 0.7, 0.3\]}\)/\1, {"type": "translation", "translation": [10, 20, 30]}/
+    s/]}}}$/], "omero": {"channels": [{"window": {"end": 1500.50, "on": [true, null, -1e3, {}]}}]}}, "more": 1}}/' \
+    scan.zarr/zarr.json > ../group
+cp -r scan.zarr told.zarr
+cp ../group told.zarr/zarr.json
+accepts 'what an image tells is kept' 'voxfilt: told.zarr/zarr.json: left out: type, more
+' voxfilt -f gauss:1 -i told.zarr -o kept.zarr
+grep -q '"name": "a \\"cell\\"", .*"unit": "angstrom".*"translation": \[10, 20, 30\]}.*"omero": {"channels": \[{"window": {"end": 1500.50, "on": \[true, null, -1e3, {}\]}}\]}}}}$' kept.zarr/zarr.json
+result $? 'as it stands'
+accepts 'a region does not keep how all is shown' 'voxfilt: told.zarr/zarr.json: left out: type, omero, more
+' convert -i told.zarr --crop 2:5,1:3,1:4 -o placed.zarr
+grep -q '"translation": \[12.5, 20.7, 30.6\]' placed.zarr/zarr.json
+result $? 'and has its own place'
+mkdir own.zarr
+cat > own.zarr/.zarray <<'END'
+{"zarr_format": 2, "shape": [40, 50, 60], "chunks": [20, 16, 32], "dtype": "|u1", "compressor": null, "fill_value": 7,
+ "order": "C", "filters": null}
+END
+convert -i own.zarr -o owned.zarr 2> ../stderr
+grep -q '"chunk_shape": \[40, 64, 64\]}}, .*"chunk_shape": \[20, 16, 32\], "codecs"' owned.zarr/0/zarr.json
+result $? 'an input gives its chunks'
+
 # ---------------------------------------------------------------- wherever a file goes
 
 accepts 'outputs in a directory' '' convert scan.nhdr --out-format zarr -o more/

@@ -469,3 +469,34 @@ bool json_counts_of(const struct json_value *value, uint64_t *counts, size_t mos
     }
     return true;
 }
+
+/* ---- writing what was read ---- */
+
+void json_copy(struct json *json, const char *name, const struct json_value *value)
+{
+    static const char of_numbers[] = "+-.0123456789eE";
+
+    switch (value->kind) {
+    case JSON_NULL:
+        json_null(json, name);
+        return;
+    case JSON_FALSE:
+    case JSON_TRUE:
+        json_flag(json, name, value->kind == JSON_TRUE);
+        return;
+    case JSON_NUMBER: /* as it stands, since a double may not hold it */
+        begin_value(json, name);
+        fwrite(value->text, 1, strspn(value->text, of_numbers), json->stream);
+        return;
+    case JSON_TEXT:
+        json_text(json, name, value->text);
+        return;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        break;
+    }
+    (value->kind == JSON_ARRAY ? json_begin_array : json_begin_object)(json, name);
+    for (const struct json_value *inner = json_first(value); inner != NULL; inner = json_next(inner))
+        json_copy(json, inner->name, inner);
+    (value->kind == JSON_ARRAY ? json_end_array : json_end_object)(json);
+}

@@ -34,6 +34,10 @@ void json_counts(struct json *json, const char *name, const uint64_t *counts, si
 void json_flag(struct json *json, const char *name, bool flag);
 void json_null(struct json *json, const char *name);
 
+/* Write a value that has been read, with all that is in it. */
+struct json_value;
+void json_copy(struct json *json, const char *name, const struct json_value *value);
+
 /* ---- reading ---- */
 
 #define JSON_MOST_BYTES ((size_t)8 << 20) /* of a text */

@@ -11,15 +11,14 @@
 #include "zarr_sink.h"
 
 #include "base/folder_out.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/size.h"
 #include "base/work_queue.h"
 #include "zarr/codec.h"
+#include "zarr_metadata.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PLANES, ROWS, COLUMNS, AXES }; /* of a grid, slowest first */
@@ -27,9 +26,11 @@ enum { PLANES, ROWS, COLUMNS, AXES }; /* of a grid, slowest first */
 /* A shelf of the cubes may take SHELF_BYTES. Of the workers each has a chunk, and some are done before their
  * turn. */
 #define SHELF_BYTES ((size_t)256 << 20)
-enum { WORKERS_MOST = 64, SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 160 };
+enum { WORKERS_MOST = 64, SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 256, NAME_BYTES = 256 };
 
-static const char array_name[] = "0";
+/* Of an input whose chunks are taken over. */
+#define CHUNK_SAMPLES_LEAST ((size_t)4 << 10)
+#define CHUNK_SAMPLES_MOST  ((size_t)16 << 20)
 
 /* How an array is cut: extents, and how many chunks of a shard, and chunks and shards of the array, lie along
    an axis. */
@@ -56,9 +57,8 @@ struct slot {
 };
 
 struct zarr_sink {
-    size_t threads;
-    const struct source *origin;
     struct layout layout;
+    struct zarr_image image;
     size_t plane_bytes;
     struct folder_out *folder;
 
@@ -94,6 +94,37 @@ static void choose_chunks(const struct header *header, struct layout *layout, si
     }
 }
 
+/* Take the chunks of an input that has some, and its shards, unless a chunk has few samples or many, or a
+   shelf of them would take more memory than one of our own. */
+static void take_chunks(const struct header *header, const struct source *origin, struct layout *layout,
+                        size_t shard[AXES])
+{
+    const struct zarr_source *zarr =
+        origin != NULL && origin->format->family == FAMILY_ZARR ? origin->state : NULL;
+    const bool is_flat = header->grid.axes < 3;
+    size_t space[3], chunk[AXES], samples = 1;
+
+    if (zarr == NULL)
+        return;
+    zarr_source_space(zarr, space);
+    for (size_t i = 0; i < AXES; i++) {
+        const size_t axis = space[is_flat && i == PLANES ? 1 : COLUMNS - i];
+        const bool has = axis != ARRAY_NO_AXIS && !(is_flat && i == ROWS);
+        chunk[i] = size_least(has ? zarr->array.chain.extents[axis] : 1, layout->extents[i]);
+        samples *= chunk[i];
+        if (samples > CHUNK_SAMPLES_MOST)
+            return;
+    }
+    if ((samples < CHUNK_SAMPLES_LEAST && samples < grid_samples(&header->grid)) ||
+        chunk[PLANES] > size_most(layout->chunk[PLANES], SHELF_BYTES / header_plane_bytes(header)))
+        return;
+    memcpy(layout->chunk, chunk, sizeof chunk);
+    for (size_t i = 0; i < AXES && zarr->array.sharded; i++) {
+        const size_t axis = space[is_flat && i == PLANES ? 1 : COLUMNS - i];
+        shard[i] = axis == ARRAY_NO_AXIS || (is_flat && i == ROWS) ? 1 : zarr->array.file[axis];
+    }
+}
+
 static struct layout layout_of(const struct header *header, const struct sink_request *request)
 {
     const struct grid *grid = &header->grid;
@@ -103,6 +134,7 @@ static struct layout layout_of(const struct header *header, const struct sink_re
     size_t shard[AXES];
 
     choose_chunks(header, &layout, shard);
+    take_chunks(header, request->origin, &layout, shard);
     *chain = (struct codec_chain){.type = header->type, .axes = AXES};
     for (size_t i = 0; i < AXES; i++) {
         layout.chunks[i] = size_divided_up(layout.extents[i], layout.chunk[i]);
@@ -194,15 +226,20 @@ static void encode(void *context, size_t index, unsigned worker)
 
 /* ---- shards ---- */
 
-/* The key of a shard: the numbers of volume and channel where there are several, then those of the shard. */
+/* The key of a shard: the numbers of the volume along the axes of its series, that of a channel where there
+   are several, and those of the shard. */
 static void name_shard(const struct sink *sink, size_t layer, size_t shard, char key[KEY_BYTES])
 {
     const struct zarr_sink *state = sink->state;
+    const struct zarr_image *image = &state->image;
     const size_t *shards = state->layout.shards, plane = shards[ROWS] * shards[COLUMNS];
+    size_t volumes = sink->header.volumes;
 
-    snprintf(key, KEY_BYTES, "%s/c", array_name);
-    if (sink->header.volumes > 1)
-        diag_append(key, KEY_BYTES, "/%zu", state->volume);
+    snprintf(key, KEY_BYTES, "%s/c", ZARR_ARRAY);
+    for (size_t i = 0; i < image->series; i++) {
+        volumes /= image->axes[i].extent;
+        diag_append(key, KEY_BYTES, "/%zu", state->volume / volumes % image->axes[i].extent);
+    }
     if (state->layout.channels > 1)
         diag_append(key, KEY_BYTES, "/%zu", shard / plane);
     diag_append(key, KEY_BYTES, "/%zu", layer);
@@ -380,245 +417,26 @@ bool zarr_sink_write(struct sink *sink, const void *samples, size_t planes, stru
     return true;
 }
 
-/* ---- metadata ---- */
-
-/* The axes of an array, slowest first. */
-struct axis {
-    const char *name, *type;
-    size_t extent, chunk, shard;
-    double scale, place; /* of the first sample, in the unit of the scale */
-};
-enum { AXES_MOST = AXES + 2 };
-
-static size_t list_axes(const struct sink *sink, struct axis axes[AXES_MOST])
-{
-    static const char *const names[] = {"z", "y", "x"};
-    const struct header *header = &sink->header;
-    const struct zarr_sink *state = sink->state;
-    const struct layout *layout = &state->layout;
-    size_t count = 0;
-
-    if (header->volumes > 1)
-        axes[count++] = (struct axis){"t", "time", header->volumes, 1, 1, 1.0, 0.0};
-    if (layout->channels > 1)
-        axes[count++] = (struct axis){"c", "channel", layout->channels, 1, 1, 1.0, 0.0};
-    for (size_t i = 0; i < AXES; i++) {
-        const bool is_flat = header->grid.axes < 3;
-        const size_t own = is_flat && i == PLANES ? (size_t)ROWS : i, axis = (size_t)COLUMNS - own;
-        if (is_flat && i == ROWS)
-            continue;
-        axes[count++] = (struct axis){names[own],
-                                      "space",
-                                      layout->extents[i],
-                                      layout->chunk[i],
-                                      layout->chunk[i] * layout->in_shard[i],
-                                      header->grid.spacing[axis],
-                                      (double)header->first[axis] * header->grid.spacing[axis]};
-    }
-    return count;
-}
-
-/* As UDUNITS has it, which OME-Zarr asks for; NULL: the unit is not known. */
-static const char *unit_name(double millimetres)
-{
-    static const char *const names[] = {"millimeter", "micrometer", "nanometer",
-                                        "centimeter", "meter",      "inch"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        double unit = unit_millimetres(unit_of_name(names[i]));
-        if (!(unit < millimetres || unit > millimetres))
-            return names[i];
-    }
-    return NULL;
-}
-
-static void write_codec(struct json *json, const struct codec *codec)
-{
-    static const char *const names[] = {
-        [CODEC_BYTES] = "bytes", [CODEC_ZSTD] = "zstd", [CODEC_CRC32C] = "crc32c"};
-
-    json_begin_object(json, NULL);
-    json_text(json, "name", names[codec->kind]);
-    if (codec->kind != CODEC_CRC32C)
-        json_begin_object(json, "configuration");
-    if (codec->kind == CODEC_BYTES)
-        json_text(json, "endian", codec->big ? "big" : "little");
-    if (codec->kind == CODEC_ZSTD) {
-        json_count(json, "level", (uint64_t)codec->level);
-        json_flag(json, "checksum", false);
-    }
-    if (codec->kind != CODEC_CRC32C)
-        json_end_object(json);
-    json_end_object(json);
-}
-
-static void write_extents(struct json *json, const char *name, const struct axis *axes, size_t count,
-                          size_t (*extent)(const struct axis *axis))
-{
-    json_begin_array(json, name);
-    for (size_t i = 0; i < count; i++)
-        json_count(json, NULL, extent(&axes[i]));
-    json_end_array(json);
-}
-
-static size_t extent_of(const struct axis *axis)
-{
-    return axis->extent;
-}
-
-static size_t chunk_of(const struct axis *axis)
-{
-    return axis->chunk;
-}
-
-static size_t shard_of(const struct axis *axis)
-{
-    return axis->shard;
-}
-
-/* The one codec of the array: shards, with the codecs of their chunks and of their indexes. */
-static void write_sharding(struct json *json, const struct codec_chain *chain, const struct axis *axes,
-                           size_t count)
-{
-    static const struct codec of_index[] = {{.kind = CODEC_BYTES}, {.kind = CODEC_CRC32C}};
-
-    json_begin_array(json, "codecs");
-    json_begin_object(json, NULL);
-    json_text(json, "name", "sharding_indexed");
-    json_begin_object(json, "configuration");
-    write_extents(json, "chunk_shape", axes, count, chunk_of);
-    json_begin_array(json, "codecs");
-    for (size_t i = 0; i < chain->count; i++)
-        write_codec(json, &chain->codecs[i]);
-    json_end_array(json);
-    json_begin_array(json, "index_codecs");
-    for (size_t i = 0; i < 2; i++)
-        write_codec(json, &of_index[i]);
-    json_end_array(json);
-    json_text(json, "index_location", "end");
-    json_end_object(json);
-    json_end_object(json);
-    json_end_array(json);
-}
-
-static void write_array(struct json *json, const struct sink *sink, const struct axis *axes, size_t count)
-{
-    const struct zarr_sink *state = sink->state;
-    const enum sample_type type = sink->header.type;
-    char name[16];
-
-    snprintf(name, sizeof name, "%s%zu",
-             !sample_is_integer(type) ? "float"
-             : sample_min(type) < 0.0 ? "int"
-                                      : "uint",
-             8 * sample_size(type));
-    json_text(json, "node_type", "array");
-    write_extents(json, "shape", axes, count, extent_of);
-    json_text(json, "data_type", name);
-    json_begin_object(json, "chunk_grid");
-    json_text(json, "name", "regular");
-    json_begin_object(json, "configuration");
-    write_extents(json, "chunk_shape", axes, count, shard_of);
-    json_end_object(json);
-    json_end_object(json);
-    json_begin_object(json, "chunk_key_encoding");
-    json_text(json, "name", "default");
-    json_end_object(json);
-    json_count(json, "fill_value", 0);
-    write_sharding(json, &state->layout.chain, axes, count);
-    json_begin_array(json, "dimension_names");
-    for (size_t i = 0; i < count; i++)
-        json_text(json, NULL, axes[i].name);
-    json_end_array(json);
-}
-
-static void write_axes(struct json *json, const struct axis *axes, size_t count, const char *unit)
-{
-    json_begin_array(json, "axes");
-    for (size_t i = 0; i < count; i++) {
-        json_begin_object(json, NULL);
-        json_text(json, "name", axes[i].name);
-        json_text(json, "type", axes[i].type);
-        if (unit != NULL && strcmp(axes[i].type, "space") == 0)
-            json_text(json, "unit", unit);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-static void write_transformation(struct json *json, const char *type, const struct axis *axes, size_t count,
-                                 bool is_scale)
-{
-    json_begin_object(json, NULL);
-    json_text(json, "type", type);
-    json_begin_array(json, type);
-    for (size_t i = 0; i < count; i++)
-        json_number(json, NULL, is_scale ? axes[i].scale : axes[i].place);
-    json_end_array(json);
-    json_end_object(json);
-}
-
-static void write_group(struct json *json, const struct sink *sink, const struct axis *axes, size_t count)
-{
-    const char *path = path_base_name(file_out_name(sink->file));
-    bool is_placed = false;
-    char name[256];
-
-    snprintf(name, sizeof name, "%.*s", (int)format_stem_length(path), path);
-    for (size_t i = 0; i < count; i++)
-        is_placed = is_placed || axes[i].place < 0.0 || axes[i].place > 0.0;
-    json_text(json, "node_type", "group");
-    json_begin_object(json, "attributes");
-    json_begin_object(json, "ome");
-    json_text(json, "version", "0.5");
-    json_begin_array(json, "multiscales");
-    json_begin_object(json, NULL);
-    json_text(json, "name", name);
-    write_axes(json, axes, count, unit_name(sink->header.millimetres));
-    json_begin_array(json, "datasets");
-    json_begin_object(json, NULL);
-    json_text(json, "path", array_name);
-    json_begin_array(json, "coordinateTransformations");
-    write_transformation(json, "scale", axes, count, true);
-    if (is_placed)
-        write_transformation(json, "translation", axes, count, false);
-    json_end_array(json);
-    json_end_object(json);
-    json_end_array(json);
-    json_end_object(json);
-    json_end_array(json);
-    json_end_object(json);
-    json_end_object(json);
-}
-
-/* Write zarr.json of the array, or of the group that it is in. */
-static bool put_metadata(const struct sink *sink, bool of_group, struct fault *fault)
-{
-    const struct zarr_sink *state = sink->state;
-    struct axis axes[AXES_MOST];
-    const size_t count = list_axes(sink, axes);
-    char *text = NULL, key[KEY_BYTES];
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    struct json json = {.stream = stream};
-    bool done;
-
-    if (stream != NULL) {
-        json_begin_object(&json, NULL);
-        json_count(&json, "zarr_format", 3);
-        (of_group ? write_group : write_array)(&json, sink, axes, count);
-        json_end_object(&json);
-    }
-    done = stream != NULL && fclose(stream) == 0;
-    if (!done)
-        fault_raise(fault, STATUS_LIMIT, "not enough memory for the metadata of an output");
-    snprintf(key, sizeof key, "%s%szarr.json", of_group ? "" : array_name, of_group ? "" : "/");
-    done = done && folder_out_append(state->folder, key, true, text, size, fault);
-    free(text);
-    return done;
-}
-
 /* ---- the sink ---- */
+
+/* Tell the metadata how the array is cut: the last axes are those of the layout, but for rows of pictures. */
+static void describe(struct zarr_sink *state, const struct header *header, const struct source *origin)
+{
+    const struct layout *layout = &state->layout;
+    struct zarr_image *image = &state->image;
+    size_t axis = AXES;
+
+    zarr_metadata_begin(image, header, origin);
+    image->chain = &layout->chain;
+    for (size_t i = image->count; i-- > 0;) {
+        image->axes[i].chunk = image->axes[i].shard = 1;
+        if (axis == 0)
+            continue;
+        axis -= header->grid.axes < 3 && axis - 1 == ROWS ? 2 : 1;
+        image->axes[i].chunk = layout->chunk[axis];
+        image->axes[i].shard = layout->chunk[axis] * layout->in_shard[axis];
+    }
+}
 
 bool zarr_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
@@ -627,8 +445,8 @@ bool zarr_sink_create(struct sink *sink, const struct sink_request *request, str
     if (state == NULL)
         return false;
     sink->state = state;
-    state->origin = request->origin;
     state->layout = layout_of(&sink->header, request);
+    describe(state, &sink->header, request->origin);
     state->plane_bytes = header_plane_bytes(&sink->header);
     state->workers = workers_of(&state->layout, request->threads);
     state->slot_count = state->workers + SLOTS_BESIDE;
@@ -644,8 +462,11 @@ bool zarr_sink_create(struct sink *sink, const struct sink_request *request, str
 bool zarr_sink_finish(struct sink *sink, struct fault *fault)
 {
     const struct zarr_sink *state = sink->state;
+    const char *path = path_base_name(file_out_name(sink->file));
+    char name[NAME_BYTES];
 
-    return put_metadata(sink, false, fault) && put_metadata(sink, true, fault) &&
+    snprintf(name, sizeof name, "%.*s", (int)format_stem_length(path), path);
+    return zarr_metadata_put(&state->image, name, state->folder, fault) &&
            folder_out_complete(state->folder, fault);
 }
 

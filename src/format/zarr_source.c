@@ -109,8 +109,7 @@ static bool read_metadata(struct source *source, struct zarr_source *zarr,
 
 /* ---- the header ---- */
 
-/* Which axis of the array is x, y and z. Returns how many there are in space. */
-static unsigned find_space(const struct zarr_source *zarr, size_t space[3])
+unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3])
 {
     const size_t axes = zarr->array.axes;
     unsigned count = 0;
@@ -172,7 +171,7 @@ static bool open_reader(struct source *source, struct zarr_source *zarr, const s
 {
     struct array_reader_request reading = {
         .array = &zarr->array, .store = &zarr->store, .folder = zarr->prefix, .threads = request->threads};
-    unsigned axes = find_space(zarr, reading.space);
+    unsigned axes = zarr_source_space(zarr, reading.space);
 
     set_grid(&source->header, zarr, reading.space, axes);
     if (zarr->is_image)
@@ -276,22 +275,31 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
         format_drop(dropped, size, "translation");
 }
 
+bool zarr_source_display_holds(const struct source *source, const struct header *written)
+{
+    return written->values <= VALUES_FILTERED && written->choice.count == 0 &&
+           grid_same_extents(&written->grid, &source->header.grid);
+}
+
 void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
                               const struct header *written, char *dropped, size_t size)
 {
-    static const char *const in_folder[] = {"ome", "multiscales", NULL},
-                             *const in_home[] = {"multiscales", "version", NULL},
-                             *const in_image[] = {"axes", "datasets", "coordinateTransformations", "version",
-                                                  NULL};
     const struct zarr_source *zarr = source->state;
     const struct json_value *home = multiscale_home(zarr->attributes);
+    /* The format itself keeps more than others do. */
+    const bool same = sink->family == source->format->family;
+    const bool shown = same && zarr_source_display_holds(source, written);
+    const char *const in_folder[] = {"ome", "multiscales", home == zarr->attributes && shown ? "omero" : NULL,
+                                     NULL};
+    const char *const in_home[] = {"multiscales", "version", shown ? "omero" : NULL, NULL};
+    const char *const in_image[] = {"axes",    "datasets",           "coordinateTransformations",
+                                    "version", same ? "name" : NULL, NULL};
 
     (void)path;
-    (void)written;
-    if (zarr->is_image) {
+    if (zarr->is_image)
         drop_members(json_first(json_member(home, "multiscales")), in_image, dropped, size);
+    if (zarr->is_image && !same)
         drop_axes(source, sink, dropped, size);
-    }
     if (home != zarr->attributes)
         drop_members(home, in_home, dropped, size);
     drop_members(zarr->attributes, in_folder, dropped, size);

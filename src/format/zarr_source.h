@@ -21,6 +21,12 @@ struct zarr_source {
     struct array_reader *reader;
 };
 
+/* Which axis of the array is x, y and z (ARRAY_NO_AXIS: none is). Returns how many there are in space. */
+unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3]);
+
+/* Whether "omero", which says how channels are to be shown, still holds for an output. */
+bool zarr_source_display_holds(const struct source *source, const struct header *written);
+
 /* The functions of a format's source. */
 bool zarr_source_open(struct source *source, const struct source_request *request, struct fault *fault);
 void zarr_source_close(struct source *source);

@@ -1,0 +1,277 @@
+/* What OME-Zarr tells of an image that is written.
+
+   Axes of an input in the same format keep their names, units and places. The volumes of any other series are
+   frames, as in TIFF. Of the input's metadata, the name of the image stays, and "omero" where every sample
+   that it may speak of is there and the ranges that it shows still hold. */
+#include "zarr_metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- axes ---- */
+
+/* Those of the input that make its series. */
+static void begin_series(struct zarr_image *image)
+{
+    const struct zarr_source *zarr = image->zarr;
+    const struct json_value *images = json_member(multiscale_home(zarr->attributes), "multiscales");
+    const struct json_value *told = json_first(json_member(json_first(images), "axes"));
+
+    for (size_t i = 0; i < zarr->image.axes; i++, told = json_next(told)) {
+        const struct axis *axis = &zarr->image.axis[i];
+        if (axis->kind > AXIS_Z && image->count < ZARR_SERIES_MOST)
+            image->axes[image->count++] = (struct zarr_axis){.name = json_text_of(json_member(told, "name")),
+                                                             .type = json_text_of(json_member(told, "type")),
+                                                             .unit = axis->unit,
+                                                             .extent = (size_t)zarr->array.shape[i],
+                                                             .scale = axis->scale,
+                                                             .place = axis->place};
+    }
+}
+
+/* As UDUNITS has it, which OME-Zarr asks for; NULL: the unit is not known. */
+static const char *unit_name(double millimetres)
+{
+    static const char *const names[] = {"millimeter", "micrometer", "nanometer",
+                                        "centimeter", "meter",      "inch"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        double unit = unit_millimetres(unit_of_name(names[i]));
+        if (!(unit < millimetres || unit > millimetres))
+            return names[i];
+    }
+    return NULL;
+}
+
+/* The unit of an axis in space; the input may have one that is known to it alone. */
+static const char *unit_of(const struct zarr_image *image, const struct header *header, unsigned axis)
+{
+    size_t space[3];
+
+    if (header->millimetres > 0.0 || image->zarr == NULL)
+        return unit_name(header->millimetres);
+    zarr_source_space(image->zarr, space);
+    return space[axis] == ARRAY_NO_AXIS ? NULL : image->zarr->image.axis[space[axis]].unit;
+}
+
+void zarr_metadata_begin(struct zarr_image *image, const struct header *header, const struct source *origin)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    const size_t extents[] = {header->grid.nx, header->grid.ny, header->grid.nz};
+    const bool is_same = origin != NULL && origin->format->family == FAMILY_ZARR;
+    const struct zarr_source *zarr = is_same ? origin->state : NULL;
+
+    *image = (struct zarr_image){.zarr = zarr != NULL && zarr->is_image ? zarr : NULL};
+    image->keeps_display = image->zarr != NULL && zarr_source_display_holds(origin, header);
+    if (header->volumes > 1 && image->zarr != NULL)
+        begin_series(image);
+    else if (header->volumes > 1)
+        image->axes[image->count++] =
+            (struct zarr_axis){.name = "t", .type = "time", .extent = header->volumes, .scale = 1.0};
+    image->series = image->count;
+    if (header->grid.channels > 1)
+        image->axes[image->count++] =
+            (struct zarr_axis){.name = "c", .type = "channel", .extent = header->grid.channels, .scale = 1.0};
+    /* A rod is a picture of one row. */
+    for (unsigned axis = header->grid.axes == 3 ? 3 : 2; axis-- > 0;)
+        image->axes[image->count++] =
+            (struct zarr_axis){.name = names[axis],
+                               .type = "space",
+                               .unit = unit_of(image, header, axis),
+                               .extent = extents[axis],
+                               .scale = header->grid.spacing[axis],
+                               .place = (double)header->first[axis] * header->grid.spacing[axis] +
+                                        (image->zarr != NULL ? origin->header.geometry.origin[axis] : 0.0)};
+}
+
+/* ---- the array ---- */
+
+static void write_codec(struct json *json, const struct codec *codec)
+{
+    static const char *const names[] = {
+        [CODEC_BYTES] = "bytes", [CODEC_ZSTD] = "zstd", [CODEC_CRC32C] = "crc32c"};
+
+    json_begin_object(json, NULL);
+    json_text(json, "name", names[codec->kind]);
+    if (codec->kind != CODEC_CRC32C)
+        json_begin_object(json, "configuration");
+    if (codec->kind == CODEC_BYTES)
+        json_text(json, "endian", codec->big ? "big" : "little");
+    if (codec->kind == CODEC_ZSTD) {
+        json_count(json, "level", (uint64_t)codec->level);
+        json_flag(json, "checksum", false);
+    }
+    if (codec->kind != CODEC_CRC32C)
+        json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_codecs(struct json *json, const char *name, const struct codec *codecs, size_t count)
+{
+    json_begin_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        write_codec(json, &codecs[i]);
+    json_end_array(json);
+}
+
+/* A number of each axis: the member of struct zarr_axis at this offset. */
+static void write_counts(struct json *json, const char *name, const struct zarr_image *image, size_t member)
+{
+    json_begin_array(json, name);
+    for (size_t i = 0; i < image->count; i++)
+        json_count(json, NULL, *(const size_t *)(const void *)((const char *)&image->axes[i] + member));
+    json_end_array(json);
+}
+
+/* The one codec of the array: shards, with the codecs of their chunks and of their indexes. */
+static void write_sharding(struct json *json, const struct zarr_image *image)
+{
+    static const struct codec of_index[] = {{.kind = CODEC_BYTES}, {.kind = CODEC_CRC32C}};
+
+    json_begin_array(json, "codecs");
+    json_begin_object(json, NULL);
+    json_text(json, "name", "sharding_indexed");
+    json_begin_object(json, "configuration");
+    write_counts(json, "chunk_shape", image, offsetof(struct zarr_axis, chunk));
+    write_codecs(json, "codecs", image->chain->codecs, image->chain->count);
+    write_codecs(json, "index_codecs", of_index, 2);
+    json_text(json, "index_location", "end");
+    json_end_object(json);
+    json_end_object(json);
+    json_end_array(json);
+}
+
+static void write_array(struct json *json, const struct zarr_image *image, const char *name)
+{
+    const enum sample_type type = image->chain->type;
+    char data_type[16];
+
+    (void)name;
+    snprintf(data_type, sizeof data_type, "%s%zu",
+             !sample_is_integer(type) ? "float"
+             : sample_min(type) < 0.0 ? "int"
+                                      : "uint",
+             8 * sample_size(type));
+    json_text(json, "node_type", "array");
+    write_counts(json, "shape", image, offsetof(struct zarr_axis, extent));
+    json_text(json, "data_type", data_type);
+    json_begin_object(json, "chunk_grid");
+    json_text(json, "name", "regular");
+    json_begin_object(json, "configuration");
+    write_counts(json, "chunk_shape", image, offsetof(struct zarr_axis, shard));
+    json_end_object(json);
+    json_end_object(json);
+    json_begin_object(json, "chunk_key_encoding");
+    json_text(json, "name", "default");
+    json_end_object(json);
+    json_count(json, "fill_value", 0);
+    write_sharding(json, image);
+    json_begin_array(json, "dimension_names");
+    for (size_t i = 0; i < image->count; i++)
+        json_text(json, NULL, image->axes[i].name);
+    json_end_array(json);
+}
+
+/* ---- the group ---- */
+
+static void write_axes(struct json *json, const struct zarr_image *image)
+{
+    json_begin_array(json, "axes");
+    for (size_t i = 0; i < image->count; i++) {
+        const struct zarr_axis *axis = &image->axes[i];
+        json_begin_object(json, NULL);
+        json_text(json, "name", axis->name);
+        if (axis->type != NULL)
+            json_text(json, "type", axis->type);
+        if (axis->unit != NULL)
+            json_text(json, "unit", axis->unit);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_transformation(struct json *json, const char *type, const struct zarr_image *image,
+                                 bool is_scale)
+{
+    json_begin_object(json, NULL);
+    json_text(json, "type", type);
+    json_begin_array(json, type);
+    for (size_t i = 0; i < image->count; i++)
+        json_number(json, NULL, is_scale ? image->axes[i].scale : image->axes[i].place);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_dataset(struct json *json, const struct zarr_image *image)
+{
+    bool is_placed = false;
+
+    for (size_t i = 0; i < image->count; i++)
+        is_placed = is_placed || image->axes[i].place < 0.0 || image->axes[i].place > 0.0;
+    json_begin_object(json, NULL);
+    json_text(json, "path", ZARR_ARRAY);
+    json_begin_array(json, "coordinateTransformations");
+    write_transformation(json, "scale", image, true);
+    if (is_placed)
+        write_transformation(json, "translation", image, false);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_group(struct json *json, const struct zarr_image *image, const char *name)
+{
+    const struct json_value *home = image->zarr == NULL ? NULL : multiscale_home(image->zarr->attributes);
+    const char *own = json_text_of(json_member(json_first(json_member(home, "multiscales")), "name"));
+    const struct json_value *display = json_member(home, "omero");
+
+    json_text(json, "node_type", "group");
+    json_begin_object(json, "attributes");
+    json_begin_object(json, "ome");
+    json_text(json, "version", "0.5");
+    json_begin_array(json, "multiscales");
+    json_begin_object(json, NULL);
+    json_text(json, "name", own != NULL ? own : name);
+    write_axes(json, image);
+    json_begin_array(json, "datasets");
+    write_dataset(json, image);
+    json_end_array(json);
+    json_end_object(json);
+    json_end_array(json);
+    if (image->keeps_display && display != NULL)
+        json_copy(json, "omero", display);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+/* Write a file of metadata. */
+static bool put(const struct zarr_image *image, const char *name, const char *key,
+                void (*write)(struct json *json, const struct zarr_image *image, const char *name),
+                struct folder_out *folder, struct fault *fault)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    struct json json = {.stream = stream};
+    bool done;
+
+    if (stream != NULL) {
+        json_begin_object(&json, NULL);
+        json_count(&json, "zarr_format", 3);
+        write(&json, image, name);
+        json_end_object(&json);
+    }
+    done = stream != NULL && fclose(stream) == 0;
+    if (!done)
+        fault_raise(fault, STATUS_LIMIT, "not enough memory for the metadata of an output");
+    done = done && folder_out_append(folder, key, true, text, size, fault);
+    free(text);
+    return done;
+}
+
+bool zarr_metadata_put(const struct zarr_image *image, const char *name, struct folder_out *folder,
+                       struct fault *fault)
+{
+    return put(image, name, ZARR_ARRAY "/zarr.json", write_array, folder, fault) &&
+           put(image, name, "zarr.json", write_group, folder, fault);
+}
