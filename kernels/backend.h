@@ -189,8 +189,9 @@ struct op {
     bool descends; /* OP_RANK: the greatest comes first, NaN still last */
 
     /* NaN is a sample that is missing, and stays so; in place of a neighbour that is, a chain reads the
-       sample itself. For ops that read neighbours, and OP_POINT. OP_RANK counts only samples that are there:
-       then the rank is arith_rank_among of their number, `percent` and `rank`, and is not an extreme's. */
+       sample itself. For ops that read neighbours, and OP_POINT. In OP_BILATERAL a missing neighbour weighs
+       nothing. OP_RANK counts only samples that are there: then the rank is arith_rank_among of their number,
+       `percent` and `rank`, and is not an extreme's. */
     bool missing;
     double percent;
 

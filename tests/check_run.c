@@ -615,7 +615,7 @@ static const struct picture_run {
     {"-f gauss:1.2 --missing 0", true, false, 0.0},
     {"-f unsharp:1,2 -f sobel:x --missing 255 --linear", true, true, 0.0},
     {"-f gradient -f box:1 -s 2 --missing 17 -e constant:3", true, false, 0.0},
-    {"-f median:1 -f tophat:2 -f percentile:1,70,ball --missing 17", true, false, 0.0},
+    {"-f median:1 -f tophat:2 -f percentile:1,70,ball -f bilateral:0.7,60 --missing 17", true, false, 0.0},
     {"-f gauss:1.2 --mask mask", true, false, 0.0},
     {"-f unsharp:1,2 -f sobel:x --missing 255 --linear --mask mask", true, true, 0.0},
     {"-f heat --flux pm1 --scale 30 -f scale:0.5,30 --mask mask --out-range auto", true, false, 0.0},

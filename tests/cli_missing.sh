@@ -94,8 +94,6 @@ refuses 2 'voxfilt: six.raw: --missing=-2000: no sample of u8 stands for it' six
 refuses 2 'voxfilt: six.raw: --missing=1e+39: no sample of f32 stands for it' six --missing 1e39 -o out
 refuses 2 'voxfilt: six.raw: --missing=7 would be written into the range of --out-range' \
     six --missing 7 --out-range 0,1 -o out
-refuses 2 'voxfilt: four.raw: --missing: bilateral:1,9 does not leave out samples that are missing' \
-    four --missing 0 -f bilateral:1,9 -o out
 refuses 2 "voxfilt: --missing: inf: expected nan or a value" six --missing inf -o out
 accepts 'a vain option is noted' 'voxfilt: four.raw: --missing has no effect: identity alone copies samples as they are
 ' four --missing 0 -f identity -o copied.raw
@@ -111,7 +109,7 @@ volume()
 }
 
 for chain in '-f gauss:1.3 -s 2' '-f heat -s 7' '-f unsharp:1,0.5 -e hold -f laplace --out-type i16' \
-    '-f median:1 -s 2 -f morphgrad:1 -f percentile:2,30,ball'; do
+    '-f median:1 -s 2 -f morphgrad:1 -f percentile:2,30,ball -f bilateral:1,9'; do
     # shellcheck disable=SC2086  # words are wanted
     volume -i volume.raw $chain -o whole.raw
     # shellcheck disable=SC2086
@@ -134,7 +132,7 @@ import numpy as np
 u = np.random.default_rng(7).normal(size=9 * 11 * 13)
 u[np.random.default_rng(8).random(u.size) < 0.3] = np.nan
 u.tofile('numbers.raw')"
-    ranks='median:1 median:2,ball percentile:1,80 order:1,9 min:2,ball max:1 open:1 close:1 tophat:1 blackhat:1 morphgrad:1'
+    ranks='median:1 median:2,ball percentile:1,80 order:1,9 min:2,ball max:1 open:1 close:1 tophat:1 blackhat:1 morphgrad:1 bilateral:1,0.8'
     for mode in reflect mirror nearest wrap; do
         for filter in gauss:0.5 gauss:1.5 gauss:3 box:1 box:2 box:4; do
             voxfilt -i numbers.raw -t f64 -d 13,11,9 --missing nan -f $filter -e $mode \
@@ -165,6 +163,17 @@ def check(name, wanted):
     bad = not np.array_equal(np.isnan(got), np.isnan(wanted)) or np.nanmax(abs(got - wanted)) > 1e-12
     print(("FAIL  " if bad else "ok    ") + name)
     return bad
+
+
+def bilateral(v, mode):
+    """Sigmas 1 and 0.8, in a cube of side 5: what is missing has no weight."""
+    beside, sums, weights = np.pad(v, 2, mode=pads[mode]), 0, 0
+    for dz, dy, dx in np.ndindex(5, 5, 5):
+        there = beside[dz:dz + 9, dy:dy + 11, dx:dx + 13]
+        square = (dz - 2) ** 2 + (dy - 2) ** 2 + (dx - 2) ** 2
+        w = np.nan_to_num(np.exp(-square / 2 - (there - v) ** 2 / (2 * 0.8 ** 2)))
+        sums, weights = sums + w * np.nan_to_num(there), weights + w
+    return np.where(np.isnan(v), np.nan, sums / np.where(np.isnan(v), 1, weights))
 
 
 def ranked(v, mode, side, ball, rank):
@@ -200,6 +209,7 @@ for mode in "reflect", "mirror", "nearest", "wrap":
     bad |= check(f"central-x-{mode}", np.where(m, high - low, np.nan))
     q = quotient(lambda v: nd.gaussian_filter(v, 1, mode=mode))
     bad |= check(f"unsharp-{mode}", u + 0.5 * (u - q))
+    bad |= check(f"bilateral:1,0.8-{mode}", bilateral(u, mode))
     low, high = least(u, mode), greatest(u, mode)
     opened, closed = greatest(low, mode), least(high, mode)
     bad |= check(f"median:1-{mode}", ranked(u, mode, 3, False, lambda n: n // 2))
@@ -215,7 +225,7 @@ for mode in "reflect", "mirror", "nearest", "wrap":
     bad |= check(f"morphgrad:1-{mode}", high - low)
 sys.exit(bool(bad))
 P
-    result $? 'the quotients of scipy, differences, and ranks'
+    result $? 'the quotients of scipy, differences, bilateral means and ranks'
 else
     miss_reader 'scipy is not here'
 fi

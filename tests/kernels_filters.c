@@ -461,6 +461,8 @@ static const struct {
     {"-f blackhat:1", EITHER},
     {"-f tophat:2,ball", EITHER},
     {"-f morphgrad:1 --steps 2", ANY},
+    {"-f bilateral:0.7,0.5 --steps 2", ANY},
+    {"-f bilateral:1.2,3", EITHER},
     {"-f heat --steps 5", ANY},
     {"-f heat --steps 2 --dt 0", ANY},
     {"-f heat --steps 2 --inner 3 --reaction 0.2", ANY},
@@ -477,12 +479,14 @@ END_TEST
 
 START_TEST(missing_samples_of_channels)
 {
-    static const unsigned channels[] = {2, 3};
+    static const unsigned channels[] = {2, 3}, more[] = {3, 9};
 
+    check_channels("-f bilateral:0.6,0.5 --steps 2", true, more, LENGTH(more), 3);
     check_channels("-f gauss:1 --steps 2", true, channels, LENGTH(channels), 3);
     check_channels("-f unsharp:1,0.5", true, channels, LENGTH(channels), 3);
     check_channels("-f matrix:1,2,1;2,4,2;1,2,1 --steps 2", true, channels, LENGTH(channels), 3);
     check_channels("-f laplace --steps 2", true, channels, LENGTH(channels), 3);
+    check_channels("-f median:1 --steps 2", true, channels, LENGTH(channels), 3);
     check_channels("-f heat --steps 3", true, channels, LENGTH(channels), 3);
     for (size_t i = 0; i < LENGTH(joint_stages); i++) {
         char options[300];

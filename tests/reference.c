@@ -801,6 +801,14 @@ static double relax(const struct lattice *lattice, const long at[3], const struc
     return react(work, relaxation, u);
 }
 
+/* What a tap reads less the sample; nothing where either is missing. */
+static double jump_of(const struct lattice *lattice, double value, double u)
+{
+    double difference = minus(lattice->work, value, u);
+
+    return lattice->missing && isnan(difference) ? 0.0 : difference;
+}
+
 /* Channels of a pixel under one conductivity: that of the sum of their q². */
 static void relax_jointly(const struct lattice *channels, unsigned count, const long at[3],
                           const struct relaxation *relaxation, double *u)
@@ -813,9 +821,7 @@ static void relax_jointly(const struct lattice *channels, unsigned count, const 
         double s = 0.0, g;
         for (unsigned c = 0; c < count; c++) {
             double q;
-            differences[c] = minus(work, read_link(&channels[c], at, link, u[c]), u[c]);
-            if (channels->missing && isnan(differences[c]))
-                differences[c] = 0.0;
+            differences[c] = jump_of(&channels[c], read_link(&channels[c], at, link, u[c]), u[c]);
             q = times(work, differences[c], relaxation->inverse_scale);
             s = extend(work, c, q, q, s);
         }
@@ -899,7 +905,7 @@ static void diffuse_jointly(const struct stage *stage, const struct grid *whole,
 
 /* ---- bilateral ---- */
 
-/* Channels of a pixel that share their weights. */
+/* Channels of a pixel that share their weights. What is missing in a channel has no weight in it. */
 static void bilateral(const struct stage *stage, const struct lattice *channels, unsigned count, double *to)
 {
     enum work_type work = channels->work;
@@ -908,28 +914,31 @@ static void bilateral(const struct stage *stage, const struct lattice *channels,
     size_t samples = count_samples(channels);
 
     for (size_t i = 0; i < samples; i++) {
-        double sums[CHANNELS] = {0.0}, total = 0.0;
+        double sums[CHANNELS] = {0.0}, totals[CHANNELS] = {0.0};
         bool held;
         long at[3];
         locate(channels, i, at);
         held = is_held(channels, at, &chain);
         for (size_t k = 0; k < chain.count && !held; k++) {
             const struct link *link = &chain.links[k];
+            const long place[3] = {at[0] + link->offset[0], at[1] + link->offset[1], at[2] + link->offset[2]};
             double s = 0.0, weight;
             for (unsigned c = 0; c < count; c++) {
-                double difference = minus(work, read_link(&channels[c], at, link, channels[c].samples[i]),
-                                          channels[c].samples[i]);
-                double q = times(work, difference, inverse);
+                double value = read_sample(&channels[c], place);
+                double q = times(work, jump_of(&channels[c], value, channels[c].samples[i]), inverse);
                 s = extend(work, c, q, q, s);
             }
             weight = times(work, link->weight, decayed(work, s));
-            for (unsigned c = 0; c < count; c++)
-                sums[c] = extend(work, k, weight, read_link(&channels[c], at, link, channels[c].samples[i]),
-                                 sums[c]);
-            total = k == 0 ? weight : plus(work, total, weight);
+            for (unsigned c = 0; c < count; c++) {
+                double value = read_sample(&channels[c], place);
+                bool there = !channels->missing || !isnan(value);
+                sums[c] = extend(work, k, there ? weight : 0.0, there ? value : 0.0, sums[c]);
+                totals[c] = k == 0 ? (there ? weight : 0.0) : plus(work, totals[c], there ? weight : 0.0);
+            }
         }
         for (unsigned c = 0; c < count; c++)
-            to[c * samples + i] = held ? channels[c].samples[i] : over(work, sums[c], total);
+            to[c * samples + i] =
+                held || is_missing(&channels[c], i) ? channels[c].samples[i] : over(work, sums[c], totals[c]);
     }
     free(chain.links);
 }

@@ -140,25 +140,69 @@ static void advance_joint(const struct op *op, const struct field *from, const s
         relax_joint(&joint);
 }
 
-/* The bilateral mean of channels that share their weights. */
-static void advance_bilateral(const struct op *op, const struct field *from, const struct site *site,
-                              size_t channels, real *out)
+/* The weights of a tap, which all channels of the block share. */
+static void bilateral_factors(const struct block *block, size_t tap, size_t channels, real *factors)
 {
-    const struct block block = {op, from, site};
-    const size_t stride = from->shape.rows * from->shape.nx, count = site->count;
+    const struct op *op = block->op;
+    const struct site *site = block->site;
+    real scratch[BLOCK];
+
+    for (size_t c = 0; c < channels; c++)
+        add_square(c == 0, op->missing, (real)op->inverse_scale, read_block(block, tap, c, scratch),
+                   in_channel(block->from, site, site->channel + (unsigned)c), site->count, factors);
+    joint_factors(FLUX_PM1, (real)op->taps[tap].weight, site->count, factors);
+}
+
+/* The bilateral mean of channels that share their weights. */
+static void bilateral_mean(const struct block *block, size_t channels, real *out)
+{
+    const size_t stride = block->from->shape.rows * block->from->shape.nx, count = block->site->count;
     real factors[BLOCK], totals[BLOCK], scratch[BLOCK];
 
-    for (size_t k = 0; k < op->tap_count; k++) {
+    for (size_t k = 0; k < block->op->tap_count; k++) {
+        bilateral_factors(block, k, channels, factors);
         for (size_t c = 0; c < channels; c++)
-            add_square(c == 0, false, (real)op->inverse_scale, read_block(&block, k, c, scratch),
-                       in_channel(from, site, site->channel + (unsigned)c), count, factors);
-        joint_factors(FLUX_PM1, (real)op->taps[k].weight, count, factors);
-        for (size_t c = 0; c < channels; c++)
-            chain_factors(k == 0, factors, read_block(&block, k, c, scratch), count, out + c * stride);
+            chain_factors(k == 0, factors, read_block(block, k, c, scratch), count, out + c * stride);
         add_factors(k == 0, factors, count, totals);
     }
     for (size_t c = 0; c < channels; c++)
         divide_row(totals, count, out + c * stride);
+}
+
+/* Channels whose sums of weights go together, where samples may be missing in some of them. */
+#define MISSING_CHANNELS 4
+
+/* The same of what is there, for channels from `first` on: each has a sum of weights of its own. */
+static void bilateral_present(const struct block *block, size_t channels, size_t first, real *out)
+{
+    const size_t stride = block->from->shape.rows * block->from->shape.nx, count = block->site->count;
+    const size_t end = size_least(channels, first + MISSING_CHANNELS);
+    real factors[BLOCK], own[BLOCK], totals[MISSING_CHANNELS][BLOCK], scratch[BLOCK];
+
+    for (size_t k = 0; k < block->op->tap_count; k++) {
+        bilateral_factors(block, k, channels, factors);
+        for (size_t c = first; c < end; c++) {
+            leave_out_missing(factors, read_block(block, k, c, scratch), count, own, scratch);
+            chain_factors(k == 0, own, scratch, count, out + c * stride);
+            add_factors(k == 0, own, count, totals[c - first]);
+        }
+    }
+    for (size_t c = first; c < end; c++) {
+        divide_row(totals[c - first], count, out + c * stride);
+        keep_missing(in_channel(block->from, block->site, block->site->channel + (unsigned)c), count,
+                     out + c * stride);
+    }
+}
+
+static void advance_bilateral(const struct op *op, const struct field *from, const struct site *site,
+                              size_t channels, real *out)
+{
+    const struct block block = {op, from, site};
+
+    if (!op->missing)
+        bilateral_mean(&block, channels, out);
+    for (size_t first = 0; op->missing && first < channels; first += MISSING_CHANNELS)
+        bilateral_present(&block, channels, first, out);
 }
 
 /* The squares of the slopes along all axes, then the root. */

@@ -205,6 +205,16 @@ static void add_flow(bool first, bool missing, const real *factors, const real *
         sums[i] = chain_link(first, factors[i], jump(missing, values[i], u[i]), sums[i]);
 }
 
+/* What is missing has no weight. */
+static void leave_out_missing(const real *factors, const real *values, size_t count, real *own_factors,
+                              real *present)
+{
+    for (size_t i = 0; i < count; i++) {
+        own_factors[i] = values[i] == values[i] ? factors[i] : (real)0;
+        present[i] = real_present(values[i], (real)0);
+    }
+}
+
 /* A link of such weights, and the sum of them. */
 static void chain_factors(bool first, const real *factors, const real *values, size_t count, real *sums)
 {

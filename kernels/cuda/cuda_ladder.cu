@@ -36,7 +36,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[STRIP], &cuda_rung_median, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[NAIVE], &cuda_rung_rank, CUDA_GRIDS, CUDA_OTHERS_MISSING, CUDA_ANY_STEPS},
-    {&cuda_rungs[STRIP], &cuda_rung_bilateral, CUDA_GRIDS, CUDA_OTHERS, CUDA_ANY_STEPS},
+    {&cuda_rungs[STRIP], &cuda_rung_bilateral, CUDA_GRIDS, CUDA_OTHERS_MISSING, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_VOLUMES, CUDA_CHAINS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},

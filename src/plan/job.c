@@ -351,10 +351,6 @@ static bool settle_missing(const struct job_request *request, const struct sourc
                              request->missing);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
-        enum filter_kind kind = stage->filter->kind;
-        if (kind == FILTER_BILATERAL)
-            return fault_set_for(fault, STATUS_USAGE, file, "%s: %s does not leave out samples %s", option,
-                                 stage->spec, request->has_missing ? "that are missing" : "outside the mask");
         job->field.weighs |= stage->steps > 0 && !stage->converted && stage_averages(stage);
     }
     return !request->has_missing || (settle_mark(request, file, &job->in.intensity, &job->decode, fault) &&

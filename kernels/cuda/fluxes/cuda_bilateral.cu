@@ -51,8 +51,9 @@ static __host__ __device__ constexpr int bilateral_lines(int channels)
 }
 
 /* A thread's samples, with so many channels, which are all of the group if it is Whole. Reach is that along x
-   and the lines, or 0 for any: where the compiler knows it, it sees which samples a row's taps are for. */
-template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk {
+   and the lines, or 0 for any: where the compiler knows it, it sees which samples a row's taps are for. Where
+   samples may be Missing, each channel has a sum of weights of its own. */
+template <typename T, int Channels, bool Whole, int Reach, bool Missing> struct bilateral_walk {
     static constexpr int Lines = bilateral_lines(Channels);
     static constexpr int Rows = Reach > 0 ? 2 * Reach + Lines : 1; /* of a layer, unrolled */
 
@@ -62,7 +63,7 @@ template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk
     const T *from;
     T *to;
     const T *outside;
-    T own[Lines][Channels], sums[Lines][Channels], weights[Lines];
+    T own[Lines][Channels], sums[Lines][Channels], weights[Lines][Missing ? Channels : 1];
 
     CUDA_INLINE bilateral_walk(const bilateral_job<T> &job_, int x_, long long line_, unsigned layer_)
         : job(job_), x(x_), line(line_),
@@ -81,8 +82,8 @@ template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk
             for (int c = 0; c < Channels; c++) {
                 own[o][c] = c < channels() ? here(o)[(first() + c) * job.channel] : T(0);
                 sums[o][c] = -T(0);
+                weights[o][Missing ? c : 0] = -T(0);
             }
-            weights[o] = -T(0);
         }
     }
 
@@ -128,19 +129,25 @@ template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk
         return index >= 0 && index < extent ? index : cuda_edge_index(job.rule, index, extent);
     }
 
-    /* The square of the distance between a sample and what a tap reads, in units of SR √2. */
+    /* In units of SR √2. */
+    CUDA_INLINE T distance(T value, T sample) const
+    {
+        return (Missing ? cuda_present(value - sample, T(0)) : value - sample) * job.inverse;
+    }
+
+    /* The square of the distance between a sample and what a tap reads. */
     template <typename Read> CUDA_INLINE T square(int o, const T (&values)[Channels], const Read &read) const
     {
         T s = T(0);
 
 #pragma unroll
         for (int c = 0; Whole && c < Channels; c++) {
-            const T q = (values[c] - own[o][c]) * job.inverse;
+            const T q = distance(values[c], own[o][c]);
             s = c == 0 ? q * q : cuda_fma(q, q, s);
         }
 #pragma unroll 1
         for (int c = 0; !Whole && c < job.count; c++) {
-            const T q = (read(c) - here(o)[c * job.channel]) * job.inverse;
+            const T q = distance(read(c), here(o)[c * job.channel]);
             s = c == 0 ? q * q : cuda_fma(q, q, s);
         }
         return s;
@@ -173,9 +180,13 @@ template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk
                     continue;
                 const T weight = taps[drow * width + k].weight * cuda_pm1_joint(square(o, values, read));
 #pragma unroll
-                for (int c = 0; c < Channels; c++)
-                    sums[o][c] = cuda_fma(weight, values[c], sums[o][c]);
-                weights[o] = weights[o] + weight;
+                for (int c = 0; c < Channels; c++) {
+                    const T share = Missing && values[c] != values[c] ? T(0) : weight;
+                    const T value = Missing ? cuda_present(values[c], T(0)) : values[c];
+                    sums[o][c] = cuda_fma(share, value, sums[o][c]);
+                    if (Missing || c == 0)
+                        weights[o][Missing ? c : 0] += share;
+                }
             }
         }
     }
@@ -221,13 +232,15 @@ template <typename T, int Channels, bool Whole, int Reach> struct bilateral_walk
             for (int c = 0; c < Channels; c++) {
                 if (c < channels())
                     to[offset(o) + (first() + c) * job.channel] =
-                        holds(o) ? own[o][c] : sums[o][c] / weights[o];
+                        holds(o) || (Missing && own[o][c] != own[o][c])
+                            ? own[o][c]
+                            : sums[o][c] / weights[o][Missing ? c : 0];
             }
         }
     }
 };
 
-template <typename T, int Channels, bool Whole, int Reach>
+template <typename T, int Channels, bool Whole, int Reach, bool Missing>
 __global__ void __launch_bounds__(BILATERAL_WARPS *CUDA_WARP, 2) bilateral_kernel(bilateral_job<T> job)
 {
     const unsigned tile = blockIdx.x % (job.tiles_x * job.tiles_lines);
@@ -238,8 +251,8 @@ __global__ void __launch_bounds__(BILATERAL_WARPS *CUDA_WARP, 2) bilateral_kerne
 
     if (x >= job.nx || line >= job.lines.end)
         return;
-    bilateral_walk<T, Channels, Whole, Reach> walk(job, x, line,
-                                                   blockIdx.x / (job.tiles_x * job.tiles_lines));
+    bilateral_walk<T, Channels, Whole, Reach, Missing> walk(job, x, line,
+                                                            blockIdx.x / (job.tiles_x * job.tiles_lines));
     walk.add_all();
     walk.store();
 }
@@ -252,13 +265,13 @@ template <typename T, int Channels, typename Act> static auto choose_reach(int r
 {
     switch (reach) {
     case 1:
-        return act(bilateral_kernel<T, Channels, true, 1>, Channels);
+        return act(bilateral_kernel<T, Channels, true, 1, false>, Channels);
     case 2:
-        return act(bilateral_kernel<T, Channels, true, 2>, Channels);
+        return act(bilateral_kernel<T, Channels, true, 2, false>, Channels);
     case 3:
-        return act(bilateral_kernel<T, Channels, true, 3>, Channels);
+        return act(bilateral_kernel<T, Channels, true, 3, false>, Channels);
     default:
-        return act(bilateral_kernel<T, Channels, true, 0>, Channels);
+        return act(bilateral_kernel<T, Channels, true, 0, false>, Channels);
     }
 }
 
@@ -268,14 +281,25 @@ template <typename T, typename Act> static auto choose(size_t channels, int reac
     case 1:
         return choose_reach<T, 1>(reach, act);
     case 2:
-        return act(bilateral_kernel<T, 2, true, 0>, 2);
+        return act(bilateral_kernel<T, 2, true, 0, false>, 2);
     case 3:
         return choose_reach<T, 3>(reach, act);
     case 4:
-        return act(bilateral_kernel<T, 4, true, 0>, 4);
+        return act(bilateral_kernel<T, 4, true, 0, false>, 4);
     default:
-        return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0>, BILATERAL_CHANNELS);
+        return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0, false>, BILATERAL_CHANNELS);
     }
+}
+
+/* The same where samples may be missing, which fewer kernels serve. */
+template <typename T, typename Act>
+static auto choose_for(const struct op *op, size_t channels, int reach, const Act &act)
+{
+    if (!op->missing)
+        return choose<T>(channels, reach, act);
+    if (channels == 1)
+        return act(bilateral_kernel<T, 1, true, 0, true>, 1);
+    return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0, true>, BILATERAL_CHANNELS);
 }
 
 /* Whether lines are planes: else the layers would come first. */
@@ -305,7 +329,7 @@ template <typename T> static bool bilateral_shape(const struct cuda_question *as
         return cuda_refuse(asked->refusal, "it takes one step a pass");
     if (cuda_is_beyond_32_bits(asked))
         return false;
-    choose<T>(channels, common_reach(op, shape->rows), [&](auto kernel, int sums) {
+    choose_for<T>(op, channels, common_reach(op, shape->rows), [&](auto kernel, int sums) {
         form->kernel = reinterpret_cast<const void *>(kernel);
         form->coarsen = bilateral_lines(sums);
     });
@@ -363,8 +387,9 @@ template <typename T> static cudaError_t launch(const struct cuda_job *from, int
 
     if (lines == 0 || layers == 0)
         return cudaSuccess;
-    return choose<T>(
-        static_cast<size_t>(count), common_reach(from->op->op, rows), [&](auto kernel, int sums) {
+    return choose_for<T>(
+        from->op->op, static_cast<size_t>(count), common_reach(from->op->op, rows),
+        [&](auto kernel, int sums) {
             cudaError_t status = cudaSuccess;
             job.tiles_x = static_cast<unsigned>(cuda_ceil_divide(job.nx, CUDA_WARP));
             job.tiles_lines =
