@@ -73,7 +73,7 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
-    if (written->slice == NULL && pattern_seems(output))
+    if (written->slice == NULL && output != pipeline->request->tee_pattern && pattern_seems(output))
         diag_note(
             "%s: one file: the name of a stack has one %%d or %%04d, and ends in .png, .tif, .tiff or .raw",
             output);
