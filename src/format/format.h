@@ -264,6 +264,10 @@ struct format {
     bool (*read_box)(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault);
 
+    /* The memory that reading planes takes that are needed only as far as this box has them, instead of
+       beside_bytes, which is that of whole planes; NULL: the same. */
+    size_t (*box_bytes)(const struct source *source, const struct region *box);
+
     /* List what of the source's header an output in the format `sink`, of the name `path`, does not keep, and
      * what does not hold for it (format_drop); NULL if nothing is dropped. */
     void (*list_dropped)(const struct source *source, const struct format *sink, const char *path,

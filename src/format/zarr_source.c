@@ -240,6 +240,12 @@ bool zarr_source_read_box(struct source *source, void *samples, size_t volume, c
     return array_reader_read(zarr->reader, samples, source->header.choice.volume + volume, box, fault);
 }
 
+size_t zarr_source_box_bytes(const struct source *source, const struct region *box)
+{
+    return array_reader_bytes(((const struct zarr_source *)source->state)->reader, box->count[0],
+                              box->count[1]);
+}
+
 /* ---- what an output drops ---- */
 
 /* Members of an object that are not among those that are read. */

@@ -1,8 +1,10 @@
 /* Reading boxes of an array of Zarr.
 
-   A box is read shelf by shelf. To fill a shelf, the indexes of its shards are read, unless they are those
-   that are held; then each thread takes the next chunk, reads and decodes it into memory of its own, and
-   copies what the box has of it. A chunk that is not there is copied from the fill value, with a stride of 0.
+   A box is read shelf by shelf. Who reads around an edge that wraps asks for up to four boxes in turn, plane
+   by plane, so as many shelves are held, but none that is elsewhere along the slowest axis than the last one.
+   To fill a shelf, the indexes of its shards are read, unless they are those that are held; then each thread
+   takes the next chunk, reads and decodes it into memory of its own, and copies what the box has of it. A
+   chunk that is not there is copied from the fill value, with a stride of 0.
  */
 #include "array_reader.h"
 
@@ -17,10 +19,19 @@
 /* Shelves of more layers than one have at most so many bytes, and threads' chunks together. */
 #define ROOMY_BYTES ((size_t)64 << 20)
 
+enum { SHELVES = 4 };
+
 /* What a thread has to itself. */
 struct member {
     struct codec_worker *worker;
     unsigned char *coded, *plain; /* a chunk */
+};
+
+/* Samples that are held: a box, packed. */
+struct shelf {
+    unsigned char *samples; /* NULL: none */
+    size_t volume;
+    struct region box;
 };
 
 /* A range of chunks or files along each axis of the array, and how many that are. */
@@ -39,11 +50,9 @@ struct array_reader {
     size_t depth;      /* planes of a shelf */
     struct member *members;
     size_t member_count;
-    pthread_mutex_t mutex;  /* of what follows */
-    unsigned char *samples; /* of the shelf that is held; NULL: none */
-    size_t capacity;
-    size_t volume;
-    struct region box;
+    pthread_mutex_t mutex; /* of what follows */
+    struct shelf shelves[SHELVES];
+    size_t next;                /* of these to be replaced, where all are held */
     struct span shards;         /* whose indexes are held */
     struct codec_place *places; /* of these; NULL: none */
 };
@@ -214,7 +223,8 @@ void array_reader_close(struct array_reader *reader)
         mem_free(reader->members[i].plain);
     }
     mem_free(reader->members);
-    mem_free(reader->samples);
+    for (size_t i = 0; i < SHELVES; i++)
+        mem_free(reader->shelves[i].samples);
     mem_free(reader->places);
     pthread_mutex_destroy(&reader->mutex);
     mem_free(reader);
@@ -249,6 +259,7 @@ size_t array_reader_bytes(const struct array_reader *reader, size_t nx, size_t n
  */
 struct filling {
     struct array_reader *reader;
+    const struct shelf *shelf; /* that is filled; NULL: indexes are read */
     struct span span;
     uint64_t index[ARRAY_MOST_AXES]; /* of the volume */
     atomic_size_t next;
@@ -458,21 +469,23 @@ static void copy_box(size_t size, const struct region *box, unsigned char *to, c
 }
 
 /* What the shelf has of a chunk, and where that stands in the chunk. */
-static struct region meet(const struct array_reader *reader, const uint64_t *chunk, const uint64_t *index,
-                          struct layout *layout)
+static struct region meet(const struct filling *filling, const uint64_t *chunk, struct layout *layout)
 {
+    const struct array_reader *reader = filling->reader;
     const struct array *array = &reader->array;
+    const struct region *shelf = &filling->shelf->box;
     struct region box = {{0, 0, 0}, {1, 1, 1}};
     size_t stride = 1;
 
     *layout = (struct layout){.first = 0};
     for (size_t i = array->axes; i-- > 0;) {
-        size_t extent = array->chain.extents[i], begin = (size_t)chunk[i] * extent, at = (size_t)index[i];
+        size_t extent = array->chain.extents[i], begin = (size_t)chunk[i] * extent,
+               at = (size_t)filling->index[i];
         for (unsigned axis = 0; axis < 3; axis++) {
-            size_t end = reader->box.first[axis] + reader->box.count[axis];
+            size_t end = shelf->first[axis] + shelf->count[axis];
             if (reader->space[axis] != i)
                 continue;
-            at = box.first[axis] = size_most(begin, reader->box.first[axis]);
+            at = box.first[axis] = size_most(begin, shelf->first[axis]);
             box.count[axis] = end - at < extent - (at - begin) ? end - at : extent - (at - begin);
             layout->stride[axis] = stride;
         }
@@ -494,76 +507,107 @@ static bool fill_chunk(struct filling *filling, struct member *member, size_t tu
     find_numbers(&filling->span, reader->array.axes, turn, chunk);
     if (!load(reader, member, chunk, &plain, fault))
         return false;
-    box = meet(reader, chunk, filling->index, &origin);
-    target = layout_in(&box, &reader->box);
+    box = meet(filling, chunk, &origin);
+    target = layout_in(&box, &filling->shelf->box);
     if (plain == NULL)
         origin = (struct layout){.first = 0};
-    copy_box(size, &box, reader->samples, &target, plain == NULL ? reader->array.fill : plain, &origin);
+    copy_box(size, &box, filling->shelf->samples, &target, plain == NULL ? reader->array.fill : plain,
+             &origin);
     return true;
 }
 
 /* ---- shelves ---- */
 
-/* Room for the samples of the shelf; those that it held are gone. */
-static bool make_room(struct array_reader *reader, const struct region *box, struct fault *fault)
+static bool holds(const struct shelf *shelf, size_t volume, const struct region *box)
 {
+    bool held = shelf->samples != NULL && shelf->volume == volume;
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        held = held && box->first[axis] >= shelf->box.first[axis] &&
+               box->first[axis] + box->count[axis] <= shelf->box.first[axis] + shelf->box.count[axis];
+    return held;
+}
+
+static void drop(struct shelf *shelf)
+{
+    mem_free(shelf->samples);
+    shelf->samples = NULL;
+}
+
+/* A shelf that is free, once those have been dropped that are elsewhere along the slowest axis; else the one
+   that was filled first. */
+static struct shelf *take_shelf(struct array_reader *reader, size_t volume, const struct region *box)
+{
+    const unsigned slow = reader->slow;
+    struct shelf *found = NULL;
+
+    for (size_t i = 0; i < SHELVES; i++) {
+        struct shelf *shelf = &reader->shelves[i];
+        if (shelf->samples != NULL && (shelf->volume != volume || shelf->box.first[slow] / reader->depth !=
+                                                                      box->first[slow] / reader->depth))
+            drop(shelf);
+        if (shelf->samples == NULL)
+            found = shelf;
+    }
+    if (found == NULL) {
+        found = &reader->shelves[reader->next++ % SHELVES];
+        drop(found);
+    }
+    return found;
+}
+
+/* Hold a box, which lies in one layer; NULL with a fault. */
+static struct shelf *fill_shelf(struct array_reader *reader, size_t volume, const struct region *box,
+                                struct fault *fault)
+{
+    struct shelf *shelf = take_shelf(reader, volume, box);
+    struct filling filling = {.reader = reader, .work = fill_chunk, .shelf = shelf};
     size_t bytes = sample_size(reader->array.chain.type);
 
     for (unsigned axis = 0; axis < 3; axis++)
         bytes = times(bytes, box->count[axis]);
-    if (reader->samples != NULL && bytes <= reader->capacity)
-        return true;
-    mem_free(reader->samples);
-    reader->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
-    reader->capacity = bytes;
-    return reader->samples != NULL;
-}
-
-static bool fill_shelf(struct array_reader *reader, size_t volume, const struct region *box,
-                       struct fault *fault)
-{
-    struct filling filling = {.reader = reader, .work = fill_chunk};
-
-    reader->box.count[0] = 0;
-    if (!make_room(reader, box, fault) || !read_indexes(reader, volume, box, fault))
-        return false;
+    shelf->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
+    if (shelf->samples == NULL)
+        return NULL;
+    shelf->volume = volume;
+    shelf->box = *box;
     filling.span = span_of(reader, volume, box, reader->array.chain.extents);
     find_volume(reader, volume, filling.index);
-    reader->volume = volume;
-    reader->box = *box;
-    if (fill_all(&filling, fault))
-        return true;
-    reader->box.count[0] = 0;
-    return false;
+    if (read_indexes(reader, volume, box, fault) && fill_all(&filling, fault))
+        return shelf;
+    drop(shelf);
+    return NULL;
 }
 
-static bool holds(const struct array_reader *reader, size_t volume, const struct region *box)
+static struct shelf *find_shelf(struct array_reader *reader, size_t volume, const struct region *piece)
 {
-    bool held = reader->samples != NULL && reader->volume == volume && reader->box.count[0] > 0;
-
-    for (unsigned axis = 0; axis < 3; axis++)
-        held = held && box->first[axis] >= reader->box.first[axis] &&
-               box->first[axis] + box->count[axis] <= reader->box.first[axis] + reader->box.count[axis];
-    return held;
+    for (size_t i = 0; i < SHELVES; i++) {
+        if (holds(&reader->shelves[i], volume, piece))
+            return &reader->shelves[i];
+    }
+    return NULL;
 }
 
-/* Read a part of the box that lies in one shelf. */
+/* Read a part of the box that lies in one layer. */
 static bool read_piece(struct array_reader *reader, unsigned char *samples, size_t volume,
                        const struct region *box, const struct region *piece, struct fault *fault)
 {
     const unsigned slow = reader->slow;
-    const size_t size = sample_size(reader->array.chain.type);
-    struct region shelf = *piece;
+    const struct shelf *shelf = find_shelf(reader, volume, piece);
+    struct region layer = *piece;
     struct layout target, origin;
 
-    /* What follows in the shelf is read next. */
-    shelf.count[slow] = size_least(reader->extents[slow] - shelf.first[slow],
-                                   reader->depth - shelf.first[slow] % reader->depth);
-    if (!holds(reader, volume, piece) && !fill_shelf(reader, volume, &shelf, fault))
+    if (shelf == NULL) {
+        /* What follows in the layer is read next. */
+        layer.count[slow] = size_least(reader->extents[slow] - layer.first[slow],
+                                       reader->depth - layer.first[slow] % reader->depth);
+        shelf = fill_shelf(reader, volume, &layer, fault);
+    }
+    if (shelf == NULL)
         return false;
     target = layout_in(piece, box);
-    origin = layout_in(piece, &reader->box);
-    copy_box(size, piece, samples, &target, reader->samples, &origin);
+    origin = layout_in(piece, &shelf->box);
+    copy_box(sample_size(reader->array.chain.type), piece, samples, &target, shelf->samples, &origin);
     return true;
 }
 
