@@ -1,11 +1,12 @@
 /* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
 
    ImageJ writes lines "key=value", OME a document in XML (ome_xml.h), and tifffile an object in JSON with the
-   array's shape. No parser of JSON is needed for the few values that matter here: how many pages stand for
-   slices, channels and times, and how far apart samples are. What cannot be found counts as not told; the
-   reader refuses what does not go together with the pages. */
+   array's shape. Few values matter here: how many pages stand for slices, channels and times, and how far
+   apart samples are. What cannot be found counts as not told; the reader refuses what does not go together
+   with the pages. */
 #include "tiff_text.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
 
@@ -17,7 +18,7 @@
 enum { SHAPE_MOST = 16, SHAPE_BYTES = 1024 };
 
 /* Our own word in tifffile's description. */
-static const char spacing_key[] = "\"spacing\": ";
+static const char spacing_key[] = "spacing";
 
 static uint64_t count_at(const char *text)
 {
@@ -209,27 +210,9 @@ static void read_ome(const char *text, unsigned page_channels, uint64_t volume, 
 /* What a description tells: extents, the slowest axis first, and a letter for each. */
 struct tifffile_shape {
     uint64_t extents[SHAPE_MOST];
-    size_t pages;     /* axes that are not within a page */
-    const char *axes; /* NULL: it has no letters */
+    size_t pages;              /* axes that are not within a page */
+    char axes[SHAPE_MOST + 1]; /* empty: it has no letters */
 };
-
-/* The list of a key. Returns how many numbers it has; 0: there is none, or it is too long. */
-static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
-{
-    const char *at = strstr(text, "\"shape\": [");
-    size_t count = 0;
-
-    if (at == NULL)
-        return 0;
-    at = strchr(at, '[') + 1;
-    for (char *end; count < SHAPE_MOST; at = end + strspn(end, ", ")) {
-        shape[count] = strtoull(at, &end, 10);
-        if (end == at)
-            return count;
-        count++;
-    }
-    return 0;
-}
 
 /* The axis z of pages: the one with that letter; else the fastest that has more than one page, unless it is a
    channel or time. `count` if there is none. */
@@ -238,7 +221,7 @@ static size_t axis_z(const struct tifffile_shape *shape)
     size_t found = shape->pages;
 
     for (size_t i = shape->pages; i-- > 0;) {
-        char letter = shape->axes == NULL ? '\0' : shape->axes[i];
+        char letter = shape->axes[0] == '\0' ? '\0' : shape->axes[i];
         if (letter == 'Z')
             return i;
         if (found == shape->pages && shape->extents[i] > 1 && memchr("CST", letter, 3) == NULL)
@@ -282,56 +265,61 @@ static void complete_order(char order[4])
     }
 }
 
-/* With the axes, or without them; and what is read besides. */
-static bool is_shape_alone(const char *text)
+/* Whether the object has nothing but what is read. */
+static bool is_shape_alone(const struct json_value *object)
 {
-    static const char shape[] = "{\"shape\": [", axes[] = ", \"axes\": \"",
-                      truncated[] = ", \"truncated\": true";
-    const char *at = strncmp(text, shape, strlen(shape)) == 0 ? strchr(text, ']') : NULL;
+    static const char *const read[] = {"shape", "axes", "truncated", spacing_key};
+    size_t known = 0;
 
-    if (at != NULL && strncmp(++at, axes, strlen(axes)) == 0) {
-        at += strlen(axes);
-        at += strcspn(at, "\"");
-        at += *at == '"';
+    for (const struct json_value *member = json_first(object); member != NULL; member = json_next(member)) {
+        for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+            known += strcmp(member->name, read[i]) == 0;
     }
-    if (at != NULL && strncmp(at, truncated, strlen(truncated)) == 0)
-        at += strlen(truncated);
-    if (at != NULL && strncmp(at, ", ", 2) == 0 && strncmp(at + 2, spacing_key, strlen(spacing_key)) == 0)
-        at += 2 + strlen(spacing_key) + strcspn(at + 2 + strlen(spacing_key), ",}");
-    return at != NULL && strcmp(at, "}") == 0;
+    return known == object->count && json_member(object, read[0]) != NULL;
 }
 
 /* The shape counts samples within a page as well, which come last. */
-static bool find_shape(const char *text, unsigned page_channels, struct tifffile_shape *shape)
+static bool find_shape(const struct json_value *object, unsigned page_channels, struct tifffile_shape *shape)
 {
-    static const char axes[] = "\"axes\": \"";
-    size_t within = page_channels > 1 ? 3 : 2, count = read_shape(text, shape->extents);
+    const char *axes = json_text_of(json_member(object, "axes"));
+    size_t within = page_channels > 1 ? 3 : 2, count;
 
-    shape->axes = strstr(text, axes);
-    shape->axes = shape->axes == NULL ? NULL : shape->axes + strlen(axes);
-    if (count <= within || (shape->axes != NULL && strcspn(shape->axes, "\"") != count))
+    *shape = (struct tifffile_shape){.pages = 0};
+    if (!json_counts_of(json_member(object, "shape"), shape->extents, SHAPE_MOST, &count) ||
+        count <= within || (axes != NULL && strlen(axes) != count))
         return false;
     shape->pages = count - within;
+    if (axes != NULL)
+        memcpy(shape->axes, axes, count);
     return true;
 }
 
 static void read_tifffile(const char *text, unsigned page_channels, struct tiff_text *told)
 {
+    const struct json_value *member;
     struct tifffile_shape shape;
+    struct json_tree tree;
+    struct fault unheard;
+    bool found;
     size_t z;
 
     told->kind = TIFF_TEXT_TIFFFILE;
-    told->is_stack = is_shape_alone(text);
-    told->follow = strstr(text, "\"truncated\": true") != NULL;
-    told->spacing[2] = distance_at(
-        strstr(text, spacing_key) == NULL ? NULL : strstr(text, spacing_key) + strlen(spacing_key));
-    if (!find_shape(text, page_channels, &shape))
+    if (!json_read(&tree, text, strlen(text), &unheard))
+        return;
+    told->is_stack = is_shape_alone(tree.values);
+    member = json_member(tree.values, "truncated");
+    told->follow = member != NULL && member->kind == JSON_TRUE;
+    member = json_member(tree.values, spacing_key);
+    told->spacing[2] = member != NULL && member->kind == JSON_NUMBER ? distance_at(member->text) : 0.0;
+    found = find_shape(tree.values, page_channels, &shape);
+    json_free(&tree);
+    if (!found)
         return;
     z = axis_z(&shape);
     told->channels = told->slices = told->frames = 1;
-    told->is_named = shape.axes != NULL && z < shape.pages && shape.axes[z] != 'Z';
+    told->is_named = shape.axes[0] != '\0' && z < shape.pages && shape.axes[z] != 'Z';
     for (size_t i = shape.pages; i-- > 0;) {
-        char letter = shape.axes == NULL ? '\0' : shape.axes[i];
+        char letter = shape.axes[0] == '\0' ? '\0' : shape.axes[i];
         if (!add_axis(i == z ? 'Z' : letter == 'C' || letter == 'S' ? 'C' : 'T', shape.extents[i], told)) {
             add_around(&shape, z, told);
             break;
@@ -443,9 +431,13 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     const struct grid *grid = &stack->header->grid;
     struct tifffile_shape shape = {.pages = 0};
     char text[SHAPE_BYTES] = "{\"shape\": [", spacing[NUMBER_BYTES];
+    struct json_tree tree;
     size_t z;
 
-    find_shape(description, stack->page_channels, &shape);
+    if (!json_read(&tree, description, strlen(description), fault))
+        return NULL;
+    find_shape(tree.values, stack->page_channels, &shape);
+    json_free(&tree);
     z = axis_z(&shape);
     for (size_t i = 0; i < shape.pages; i++)
         diag_append(text, sizeof text, "%llu, ",
@@ -454,9 +446,10 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     if (grid->channels > 1)
         diag_append(text, sizeof text, ", %u", grid->channels);
     diag_append(text, sizeof text, "]");
-    if (shape.axes != NULL)
+    if (shape.axes[0] != '\0')
         diag_append(text, sizeof text, ", \"axes\": \"%.*s%.2s%s\"", (int)shape.pages, shape.axes,
                     shape.axes + shape.pages + stack->planar, grid->channels > 1 ? "S" : "");
-    diag_append(text, sizeof text, ", %s%s}", spacing_key, number_format_double(grid->spacing[2], spacing));
+    diag_append(text, sizeof text, ", \"%s\": %s}", spacing_key,
+                number_format_double(grid->spacing[2], spacing));
     return mem_text(text, fault);
 }
