@@ -63,10 +63,11 @@
 #define FACE_ALONE       1.85
 #define REACTION         13.0
 
-/* A tap of a rank: through a network, whose depth is as the square of a logarithm; of the median of all
-   nearest neighbours in a volume, through one; of a bisection; of an extreme. An extreme along one axis,
-   however long. */
+/* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box whose columns are
+   sorted once, and in another window; of the median of all nearest neighbours in a volume, through one; of a
+   bisection; of an extreme. An extreme along one axis, however long. */
 #define NETWORK_TAP  1.8
+#define ALONE_TAP    3.5
 #define NEAREST_TAP  0.45
 #define BISECTED_TAP 100.0
 #define EXTREME_TAP  5.0
@@ -488,6 +489,15 @@ static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
     return taps * face * (shared + (inner - shared) * FACE_ALONE) + reactions;
 }
 
+/* Whether windows side by side have columns in common: those of a box in at least two axes. */
+static bool shares_columns(const struct op *op)
+{
+    size_t x = both(margin_of(op->x, op->edge)) + 1,
+           column = (both(margin_of(op->row, op->edge)) + 1) * (both(margin_of(op->plane, op->edge)) + 1);
+
+    return x > 1 && column > 1 && op->tap_count == x * column;
+}
+
 static double rank_work(const struct op *op)
 {
     double taps = (double)op->tap_count, depth = log2(taps);
@@ -496,7 +506,9 @@ static double rank_work(const struct op *op)
         return op_is_star(op) && taps <= op_radius(op) * 2.0 + 1.0 ? EXTREME_LINE : taps * EXTREME_TAP;
     if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
         return taps * depth * depth * NEAREST_TAP;
-    return op->tap_count <= NETWORK_TAPS ? taps * depth * depth * NETWORK_TAP : taps * BISECTED_TAP;
+    if (op->tap_count > NETWORK_TAPS)
+        return taps * BISECTED_TAP;
+    return taps * depth * depth * (shares_columns(op) ? NETWORK_TAP : ALONE_TAP);
 }
 
 /* Arithmetic of an update, in taps of a star. */
