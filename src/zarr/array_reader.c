@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Shelves of more layers than one have at most so many bytes, and threads' chunks together. */
-#define ROOMY_BYTES ((size_t)64 << 20)
+#define ROOMY_BYTES ((size_t)16 << 20)
 
 enum { SHELVES = 4 };
 
