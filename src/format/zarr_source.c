@@ -135,7 +135,6 @@ static void set_grid(struct header *header, const struct zarr_source *zarr, cons
         header->volumes *= i == space[0] || i == space[1] || i == space[2] ? 1 : (size_t)shape[i];
     for (unsigned axis = 0; axis < axes; axis++)
         extents[axis] = (size_t)shape[space[axis]];
-    /* A series of pictures is one of volumes with a plane. */
     header->grid = grid_make(axes, extents[0], extents[1], extents[2]);
     header->type = zarr->array.chain.type;
     header->endian = endian_native();

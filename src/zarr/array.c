@@ -126,6 +126,7 @@ static bool put_hexadecimal(enum sample_type type, const char *digits, unsigned 
     return true;
 }
 
+/* What JSON has no number for, in Zarr's words. */
 static bool put_word(enum sample_type type, const char *word, unsigned char *sample)
 {
     static const struct {
@@ -188,6 +189,7 @@ static bool read_extents(const struct reading *reading, const char *field, const
     return samples <= SIZE_MAX / 64 || refuse(reading, "%s: more than can be addressed", field);
 }
 
+/* The axes of the array, which all other lists are held against. */
 static bool read_shape(const struct reading *reading, const struct json_value *value)
 {
     struct array *array = reading->array;
@@ -223,6 +225,7 @@ static bool read_dtype(const struct reading *reading, const struct json_value *v
     return true;
 }
 
+/* Chains have room for it: version 2 has three codecs at most, and lists of version 3 are counted before. */
 static struct codec *add_codec(struct codec_chain *chain, enum codec_kind kind)
 {
     chain->codecs[chain->count] = (struct codec){.kind = kind};
@@ -443,6 +446,7 @@ static bool read_sharding(const struct reading *reading, const struct json_value
            read_index_codecs(reading, configured(codec, "index_codecs"));
 }
 
+/* A chunk is what its codecs give, or a file of chunks is a shard by its only codec. */
 static bool read_chain(const struct reading *reading, const struct json_value *codecs)
 {
     const struct json_value *first = json_first(codecs);
@@ -457,6 +461,7 @@ static bool read_chain(const struct reading *reading, const struct json_value *c
     return read_codecs(reading, codecs);
 }
 
+/* How files of chunks are called: as "c/0/1/2" by default, or as version 2 has it. */
 static bool read_keys(const struct reading *reading, const struct json_value *encoding)
 {
     bool plain = is_extension(encoding, "v2");

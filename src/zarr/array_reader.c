@@ -16,8 +16,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Shelves of more layers than one have at most so many bytes, and threads' chunks together. */
-#define ROOMY_BYTES ((size_t)16 << 20)
+/* Bytes for each thread: shelves of more layers than one have at most so many, and chunks of all threads,
+   unless a layer has more. */
+#define ROOMY_BYTES ((size_t)8 << 20)
 
 enum { SHELVES = 4 };
 
@@ -118,6 +119,7 @@ static size_t plain_bytes(const struct array_reader *reader)
     return codec_plain_bytes(&reader->array.chain);
 }
 
+/* What a thread needs to decode a chunk. */
 static size_t member_bytes(const struct array_reader *reader)
 {
     const struct codec_chain *chain = &reader->array.chain;
@@ -166,22 +168,21 @@ static void choose_depth(struct array_reader *reader, size_t threads)
 {
     const struct array *array = &reader->array;
     const size_t axis = reader->space[reader->slow], shard = array->file[axis];
-    size_t chunks = 1, depth = array->chain.extents[axis], next;
+    const size_t roomy = times(threads, ROOMY_BYTES);
+    size_t chunks = 1, depth = array->chain.extents[axis], next, shelf;
 
     for (unsigned i = 0; i < 3; i++)
         chunks = times(chunks, i == reader->slow ? 1 : most_along(reader, array->chain.extents, i, SIZE_MAX));
     for (; chunks < 2 * threads && depth < reader->extents[reader->slow]; depth = next) {
         next = depth >= shard || shard % (2 * depth) == 0 ? 2 * depth : shard;
-        if (shelf_bytes(reader, reader->extents[0], reader->extents[1], next) > ROOMY_BYTES)
+        if (shelf_bytes(reader, reader->extents[0], reader->extents[1], next) > roomy)
             break;
         chunks = times(chunks, next / depth);
     }
     reader->depth = depth;
+    shelf = shelf_bytes(reader, reader->extents[0], reader->extents[1], depth);
     reader->member_count =
-        size_most(1, size_least(size_least(threads, chunks),
-                                size_most(ROOMY_BYTES, shelf_bytes(reader, reader->extents[0],
-                                                                   reader->extents[1], depth)) /
-                                    member_bytes(reader)));
+        size_most(1, size_least(size_least(threads, chunks), size_most(roomy, shelf) / member_bytes(reader)));
 }
 
 bool array_reader_open(struct array_reader **result, const struct array_reader_request *request,
@@ -371,6 +372,7 @@ static struct codec_place place_of(const struct array_reader *reader, const uint
                           : (struct codec_place){0, CODEC_ABSENT};
 }
 
+/* Threads that get no chunk take no memory. */
 static bool make_member(const struct array_reader *reader, struct member *member, struct fault *fault)
 {
     const struct codec_chain *chain = &reader->array.chain;

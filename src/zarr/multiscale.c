@@ -52,6 +52,7 @@ static bool find_kind(const char *name, const char *type, enum axis_kind *kind)
     return type == NULL || strcmp(type, "space") != 0;
 }
 
+/* Axes of one kind would have to be told apart in the grid, so there is one of each at most. */
 static bool read_axis(const struct reading *reading, const struct json_value *value)
 {
     struct multiscale *multiscale = reading->multiscale;
@@ -104,6 +105,7 @@ static bool read_numbers(const struct reading *reading, const struct json_value 
     return list != NULL && list->kind == JSON_ARRAY && count == reading->multiscale->axes;
 }
 
+/* A scale also moves what was placed before. */
 static bool transform(const struct reading *reading, const struct json_value *value)
 {
     struct multiscale *multiscale = reading->multiscale;

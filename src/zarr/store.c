@@ -28,6 +28,7 @@ enum store_metadata store_metadata_of(const char *name)
     return kind;
 }
 
+/* Whether a folder has a file of this name, whose path is made. */
 static bool exists(const char *folder, const char *name, char *path, size_t size)
 {
     size_t length = strlen(folder);
@@ -105,6 +106,7 @@ bool store_refuse(const struct store *store, const char *key, struct fault *faul
     return store_prefix(store, key, fault);
 }
 
+/* What the system refuses is no fault of the store. */
 static bool refuse_system(const struct store *store, const char *key, int number, struct fault *fault)
 {
     fault_raise(fault, STATUS_IO, "%s", strerror(number));
@@ -150,6 +152,7 @@ bool store_find(const struct store *store, const char *key, struct store_file *f
     *file = (struct store_file){walk(store, key), 0};
     if (file->descriptor < 0 && errno == ENOENT)
         return true;
+    /* The system says either of a link that is not to be followed, as the place in the key is. */
     if (file->descriptor < 0 && (errno == ELOOP || errno == ENOTDIR))
         return store_refuse(store, key, fault, "a link, or behind one, or no file in a folder%s",
                             store->follows_links ? "" : " (--allow-outside)");
