@@ -272,14 +272,19 @@ before_volume a.npz 30 'PK\003\004'
 before_volume a.vtk 64 '# vtk DataFile Version 3.0\n'
 before_volume a.vti 64 '<VTKFile type="ImageData">\n'
 before_volume a.gif 20 'GIF89a'
+before_volume a.czi 32 'ZISRAWFILE'
+before_volume a.nd2 48 '\332\316\276\n'
 before_volume a.webp 20 'RIFF\000\002\000\000WEBPVP8 '
 dicom='dcm2niix converts it to NIfTI' png='convert it to PNG for imgheat' vtk='ParaView saves its samples as MetaImage'
+ome='bfconvert converts it to OME-TIFF'
 cannot_read a.dcm 'a DICOM file' "$dicom"
 cannot_read tiff-like.dcm 'a DICOM file' "$dicom"
 cannot_read a.h5 'an HDF5 file' 'h5dump -d DATASET -b LE -o FILE writes raw samples'
 cannot_read a.npz 'a ZIP archive' 'unpack it; an .npz holds files of NumPy'
 cannot_read a.vtk 'a VTK file' "$vtk"
 cannot_read a.vti 'a VTK file' "$vtk"
+cannot_read a.czi 'a CZI file' "$ome"
+cannot_read a.nd2 'an ND2 file' "$ome"
 cannot_read a.gif 'a GIF picture' "$png"
 cannot_read a.webp 'a WebP picture' "$png"
 
@@ -287,10 +292,12 @@ cannot_read a.webp 'a WebP picture' "$png"
 cp v8.raw a.mgh
 gzip -c v8.raw > a.mgz
 cp v8.raw a.bmp
+cp v8.raw a.lif
 cp v8.raw bare.dcm
 freesurfer='mri_convert and nib-convert convert it to NIfTI'
 not_read a.mgh 'a FreeSurfer volume by its name' "$freesurfer"
 not_read a.mgz 'a FreeSurfer volume by its name' "$freesurfer"
+not_read a.lif 'a file of a microscope by its name' "$ome"
 not_read bare.dcm 'a DICOM file by its name' "$dicom"
 refuses 3 "imgheat: a.bmp: a BMP picture by its name, which is not read: $png" imgheat a.bmp -o out
 accepts 'raw samples may have any name' '' voxfilt -i a.mgh -n 8 -t u8 -o out

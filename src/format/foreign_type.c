@@ -15,14 +15,18 @@
 #define NO_MARK        0, NULL, 0
 
 static const char to_png[] = "convert it to PNG for imgheat";
+static const char to_ome[] = "bfconvert converts it to OME-TIFF";
 static const char from_vtk[] = "ParaView saves its samples as MetaImage";
 
 /* A mark counts before any name. DICOM begins with 128 bytes that mean nothing, and WebP's mark follows the
    eight bytes of its container. */
 static const struct foreign_type kinds[] = {
     {"a DICOM file", ".dcm .dicom", "dcm2niix converts it to NIfTI", MARK(128, "DICM"), false},
-    {"an HDF5 file", ".h5 .hdf5 .nxs", "h5dump -d DATASET -b LE -o FILE writes raw samples",
+    {"an HDF5 file", ".h5 .hdf5 .nxs .ims", "h5dump -d DATASET -b LE -o FILE writes raw samples",
      MARK(0, "\x89HDF\r\n\032\n"), false},
+    {"a CZI file", ".czi", to_ome, MARK(0, "ZISRAWFILE"), false},
+    {"an ND2 file", ".nd2", to_ome, MARK(0, "\xda\xce\xbe\n"), false},
+    {"a file of a microscope", ".lif .oib .oif .vsi", to_ome, NO_MARK, false},
     {"a GIF picture", ".gif", to_png, MARK(0, "GIF8"), false},
     {"a BMP picture", ".bmp", to_png, NO_MARK, false},
     {"a WebP picture", ".webp", to_png, MARK(8, "WEBPVP8"), false},

@@ -466,8 +466,11 @@ static bool leaves_out(struct walk *walk, const struct ome_tag *tag, bool *is_lo
         *is_loss = false;
         return true;
     }
-    if (walk->in_image && is_named(tag, "Channel") && output->is_chosen)
+    /* Whoever chooses a volume does not ask for those of other channels. */
+    if (walk->in_image && is_named(tag, "Channel") && output->is_chosen) {
+        *is_loss = false;
         return walk->channels++ != output->channel;
+    }
     return ((output->is_cut || output->is_chosen) && is_any(tag, at_planes)) ||
            (output->is_several && is_any(tag, of_images));
 }
