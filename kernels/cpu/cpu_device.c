@@ -39,7 +39,7 @@ static bool always(void)
 
 /* The features of each level of x86-64 that the kernels use; not every compiler knows the levels' own names
  * here. */
-#ifdef HAVE_CPU_V3
+#if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
 static bool has_v3(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
