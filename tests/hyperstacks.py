@@ -354,6 +354,11 @@ def images(trial):
         for samples, axes in zip(several, ('TZYX', 'ZYX', 'CYX')):
             file.write(samples, photometric='minisblack', metadata={'axes': axes})
     trial.reads('images.ome.tif', several[0], 'the first of several Images')
+    for number, words in ((), 'a series of 3 (T 3)'), (('--volume', '5'), 'volume 1 of 2 (C 2)'), (('--volume', '3'), '8 x 7 x 4, 1 channel, spacing'):
+        told = trial.run('-i', 'images.ome.tif', '--explain', *number).stdout
+        trial.result(words in told, words, told)
+    tifffile.imwrite('theirs.tif', some((2, 4, 3, 5, 6), 'u2'), imagej=True, metadata={'axes': 'TZCYX'})
+    trial.result('a series of 6 (C 3, T 2)' in trial.run('-i', 'theirs.tif', '--explain').stdout, 'the axes of a series')
     volumes = [*several[0], several[1], *several[2]]
     for number, samples in enumerate(volumes):
         done = trial.run('-f', 'identity', '-i', 'images.ome.tif', '--volume', str(number), '-o', 'back.raw')

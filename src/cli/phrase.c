@@ -16,6 +16,8 @@ void phrase_grid(FILE *stream, const struct header *header)
         fprintf(stream, ", a series of %zu", header->volumes);
     if (header->choice.count > 0)
         fprintf(stream, ", volume %zu of %zu", header->choice.volume, header->choice.count);
+    if (header->series[0] != '\0')
+        fprintf(stream, " (%s)", header->series);
 }
 
 void phrase_joint(FILE *stream, const struct op *op)

@@ -57,7 +57,8 @@ enum { RESPACED_BY_RESOLUTION = 3, RESPACED_BY_OPTION = 7 };
 /* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
 struct header {
     struct grid grid;
-    size_t volumes; /* of a series: grids that follow each other; 1 for a single volume */
+    size_t volumes;  /* of a series: grids that follow each other; 1 for a single volume */
+    char series[64]; /* the axes of the series, the fastest first, as "C 3, T 2"; empty: not told */
     struct header_choice choice;
     enum sample_type type;
     enum endian endian;

@@ -128,6 +128,17 @@ static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
     return unit_of_resolution(unit_of(pages));
 }
 
+/* The axes along which volumes follow each other, as the input has them. */
+static void describe_series(struct header *header, const struct tiff_text *text)
+{
+    for (const char *axis = text->order; header->volumes > 1 && *axis != '\0'; axis++) {
+        uint64_t extent = *axis == 'C' ? text->channels : *axis == 'T' ? text->frames : 1;
+        if (extent > 1)
+            diag_append(header->series, sizeof header->series, "%s%c %llu",
+                        header->series[0] != '\0' ? ", " : "", *axis, (unsigned long long)extent);
+    }
+}
+
 static void describe(struct source *source, const struct tiff_pages *pages)
 {
     struct header *header = &source->header;
@@ -135,6 +146,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->grid = grid_make(pages->text.is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height,
                              (size_t)pages->slices);
     header->volumes = (size_t)pages->volumes;
+    describe_series(header, &pages->text);
     header->grid.channels = pages->channels;
     header->alpha = pages->alpha != NO_ALPHA;
     header->associated = pages->alpha == ASSOCIATED;
