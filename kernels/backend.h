@@ -40,6 +40,11 @@ enum transfer {
 
 #define ENCODING_POINTS 4 /* the most that conversion takes along */
 
+/* Indices: of planes, rows or columns. */
+struct range {
+    size_t first, count;
+};
+
 struct encoding {
     enum sample_type type;
     bool swapped;      /* bytes are in the order that this machine does not use */
@@ -76,7 +81,13 @@ struct encoding {
        type, 0 and 1 of another; values beyond them are cut off. */
     bool ranged;
     double low, high;
+
+    /* The columns and the rows of each plane whose samples count in the outcomes; of no count: all. */
+    struct range counted_columns, counted_rows;
 };
+
+/* The columns of a row of nx samples that count in the outcomes; none where the row does not count. */
+struct range encoding_counted(const struct encoding *encoding, size_t row, size_t nx);
 
 /* The stretch of an encoding: v becomes least + (v − low)/span · width, cut off at least and greatest. */
 struct stretch {
@@ -215,10 +226,6 @@ struct device;
 /* Memory for packed planes of a file, from which a device copies fast. */
 struct staging {
     void *samples;
-};
-
-struct range {
-    size_t first, count;
 };
 
 /* Samples that conversion between files and fields could not keep, by number; and pixels outside a mask. */

@@ -4,6 +4,15 @@
 #include "model/arith.h"
 #include "backend.h"
 
+struct range encoding_counted(const struct encoding *encoding, size_t row, size_t nx)
+{
+    const struct range *columns = &encoding->counted_columns, *rows = &encoding->counted_rows;
+
+    if (rows->count > 0 && row - rows->first >= rows->count)
+        return (struct range){0, 0};
+    return columns->count > 0 ? *columns : (struct range){0, nx};
+}
+
 unsigned encoding_work_channels(const struct encoding *encoding)
 {
     return encoding->alpha && encoding->premultiply ? encoding->channels + encoding_colours(encoding)

@@ -274,6 +274,9 @@ static void count_device(struct plan *plan, long advances)
 /* Keeps what leaves, and holds what comes against the tape. */
 struct onlooker {
     const struct tape *tape;
+    struct region box, kept; /* those of the job, */
+    struct grid grid, computed;
+    size_t in_plane, out_plane; /* and the bytes of its planes */
     unsigned char *out;
     size_t seen[ENDS]; /* planes */
     size_t most;       /* seeing more of the output fails */
@@ -283,11 +286,34 @@ struct onlooker {
 static bool onlooker_begin(void *state, const struct plan *plan, struct fault *fault)
 {
     struct onlooker *onlooker = state;
+    const struct job *job = plan->job;
 
-    onlooker->out = fixture_memory(grid_planes(&plan->job->out.grid), onlooker->tape->out_plane);
+    onlooker->box = job->box;
+    onlooker->kept = job->kept;
+    onlooker->grid = job->in.grid;
+    onlooker->computed = job->computed;
+    onlooker->in_plane = job->in_plane_bytes;
+    onlooker->out_plane = job->out_plane_bytes;
+    onlooker->out = fixture_memory(grid_planes(&job->out.grid), onlooker->tape->out_plane);
     onlooker->begun = true;
     (void)fault;
     return true;
+}
+
+/* Whether samples are what the box has of a plane of the tape, around the grid where it leaves it. */
+static bool is_boxed(const struct onlooker *onlooker, size_t plane, const unsigned char *samples)
+{
+    const struct grid *grid = &onlooker->grid;
+    const unsigned char *whole = onlooker->tape->in + plane * onlooker->tape->in_plane;
+    size_t rows = grid_rows(&onlooker->computed), pixel = onlooker->in_plane / rows / onlooker->computed.nx;
+    bool same = true;
+
+    for (size_t i = 0; i < rows * onlooker->computed.nx; i++) {
+        size_t x = (onlooker->box.first[0] + i % onlooker->computed.nx) % grid->nx;
+        size_t y = (onlooker->box.first[1] + i / onlooker->computed.nx) % grid_rows(grid);
+        same = same && memcmp(samples + i * pixel, whole + (y * grid->nx + x) * pixel, pixel) == 0;
+    }
+    return same;
 }
 
 static bool onlooker_see(void *state, enum observer_end end, const void *samples, struct range planes,
@@ -298,13 +324,14 @@ static bool onlooker_see(void *state, enum observer_end end, const void *samples
 
     onlooker->astray |= !onlooker->begun || planes.first != onlooker->seen[end];
     onlooker->seen[end] = planes.first + planes.count;
+    for (size_t i = 0; end == OBSERVER_INPUT && tape->in != NULL && i < planes.count; i++)
+        onlooker->astray |=
+            !is_boxed(onlooker, planes.first + i, (const unsigned char *)samples + i * onlooker->in_plane);
     if (end == OBSERVER_INPUT)
-        onlooker->astray |= tape->in != NULL && memcmp(samples, tape->in + planes.first * tape->in_plane,
-                                                       planes.count * tape->in_plane) != 0;
-    else if (onlooker->seen[end] > onlooker->most)
+        return true;
+    if (onlooker->seen[end] > onlooker->most)
         return fault_raise(fault, STATUS_FAILURE, "onlooker: it has seen enough");
-    else
-        memcpy(onlooker->out + planes.first * tape->out_plane, samples, planes.count * tape->out_plane);
+    memcpy(onlooker->out + planes.first * onlooker->out_plane, samples, planes.count * onlooker->out_plane);
     return true;
 }
 
@@ -713,16 +740,17 @@ static size_t cut_out(const struct example *example, const struct region *region
     return size;
 }
 
-/* A region is what the whole has there; the onlooker sees the whole of its planes. */
+/* A region is what the whole has there; the onlooker sees it with its halo. */
 static void ck_region(const struct example *example, const char *more, const struct schedule_limits *limits,
                       const struct setting *setting)
 {
     const struct grid *grid = &example->whole.command.options.source.grid;
     const struct region region = region_of(&setting->region, grid);
     size_t first = region_first_plane(&region, grid), count = region_planes(&region, grid);
-    size_t plane = example->whole.tape.out_plane, size;
-    unsigned char *expected = fixture_memory(grid_samples(grid), 8);
+    unsigned char *expected = fixture_memory(grid_samples(grid), 8), *seen;
     struct outcome outcome;
+    const struct onlooker *onlooker = &outcome.onlooker;
+    size_t size;
     char options[240];
 
     snprintf(options, sizeof options, "%s %s", more, example->options);
@@ -734,8 +762,10 @@ static void ck_region(const struct example *example, const char *more, const str
                   first, first + count - 1);
     ck_assert(outcome.onlooker.finished && !outcome.onlooker.astray);
     ck_assert_uint_eq(outcome.onlooker.seen[OBSERVER_INPUT], first + count);
-    ck_assert_mem_eq(outcome.onlooker.out + first * plane, example->whole.tape.out + first * plane,
-                     count * plane);
+    seen = onlooker->out + first * onlooker->out_plane;
+    region_cut(&onlooker->kept, &onlooker->computed,
+               onlooker->out_plane / grid_plane_samples(&onlooker->computed), seen, count);
+    ck_assert_mem_eq(seen, expected, size);
     free(expected);
     outcome_free(&outcome);
 }

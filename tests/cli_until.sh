@@ -219,7 +219,7 @@ def no_number(text):
 
 HEAD = ["input", "output", "status", "error", "program", "version", "command"]
 RUN = HEAD + [
-    "axes", "grid", "channels", "volumes", "spacing", "region", "type", "out_type", "work", "stages", "ranks", "device",
+    "axes", "grid", "channels", "volumes", "spacing", "region", "box", "read_bytes", "type", "out_type", "work", "stages", "ranks", "device",
     "device_text", "device_reason", "kernels", "planned_bytes", "steps", "out_range", "nan_written_as_zero", "cut_off",
     "nan_or_infinite", "left_out", "tees", "last_change", "check_count", "checks", "seconds", "busy",
     "samples_steps_per_second", "bytes_per_second"]

@@ -443,6 +443,40 @@ START_TEST(without_a_finite_sample_there_are_no_extremes)
 }
 END_TEST
 
+/* Of 9 by 5 samples in 3 planes all are NaN, some of them infinite; those of 3 columns and 2 rows count. */
+START_TEST(outcomes_are_those_of_some_columns_and_rows)
+{
+    const bool ranged = _i & 1;
+    const struct range columns = {4, 3}, rows = {1, 2};
+    const struct grid grid = grid_make(3, 9, 5, 3);
+    struct encoding in = {.type = SAMPLE_F64, .channels = 1, .gamma = 1.0}, out = in;
+    double samples[9 * 5 * 3];
+    unsigned char got[sizeof samples];
+
+    in.counted_columns = out.counted_columns = columns;
+    in.counted_rows = out.counted_rows = rows;
+    out.type = SAMPLE_U8;
+    out.ranged = ranged;
+    out.high = 1.0;
+    for (size_t i = 0; i < LENGTH(samples); i++)
+        samples[i] = i % 9 == 5 ? (double)INFINITY : (double)NAN;
+    for (size_t i = 0; i < way_count; i++) {
+        struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = WORK_F64};
+        struct outcomes outcomes;
+        if (ways[i].rung != NULL)
+            continue;
+        seam_open(&seam);
+        seam_upload(&seam, seam.fields[0], &in, (const unsigned char *)samples);
+        outcomes = seam_download(&seam, &out, got);
+        ck_assert_uint_eq(outcomes.strays, 3 * 2 * 3);
+        ck_assert_uint_eq(outcomes.nans, 2 * 2 * 3);
+        ck_assert_uint_eq(outcomes.above, 2 * 3);
+        ck_assert_uint_eq(outcomes.below, 0);
+        seam_close(&seam);
+    }
+}
+END_TEST
+
 /* A constant edge in a picture with alpha and a curve: what stands outside is a pixel of the file. */
 START_TEST(outside_is_a_pixel_of_the_file)
 {
@@ -477,6 +511,7 @@ TCase *conversions_case(void)
     tcase_add_loop_test(tests, every_tie_of_halves, 0, 2);
     tcase_add_loop_test(tests, ranges_are_put_into_types, 0, SAMPLE_TYPES);
     tcase_add_test(tests, without_a_finite_sample_there_are_no_extremes);
+    tcase_add_loop_test(tests, outcomes_are_those_of_some_columns_and_rows, 0, 2);
     tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 8 * TRANSFERS);
     return tests;
 }

@@ -294,6 +294,15 @@ static double *widened(const real *values, size_t count, double *wide)
     return wide;
 }
 
+/* What of a block counts in the outcomes, from its first sample on. */
+static struct range counted_of(const struct range *block, const struct range *columns)
+{
+    size_t first = size_most(block->first, columns->first);
+    size_t end = size_least(block->first + block->count, columns->first + columns->count);
+
+    return end > first ? (struct range){first - block->first, end - first} : (struct range){0, 0};
+}
+
 /* A row of the field into a file, block by block, so that scratch stays in the first-level cache. */
 static void store_row(const struct field *field, const struct cpu_writing *writing, unsigned char *samples,
                       size_t plane, size_t row, struct outcomes *outcomes)
@@ -303,18 +312,20 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
     unsigned colours = encoding_colours(encoding);
     real scratch[BLOCK];
     double wide[BLOCK];
+    const struct range columns = encoding_counted(encoding, row, nx);
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         for (size_t begin = 0; begin < nx; begin += BLOCK) {
             struct range block = {begin, size_least(BLOCK, nx - begin)};
             const real *values = values_of(field, encoding, plane, channel, row, block, scratch);
             unsigned char *to = samples + (begin * encoding->channels + channel) * size;
+            const struct range counted = counted_of(&block, &columns);
             if (channel < colours && encoding->ranged) {
                 OF_ISA(cpu_put_stretched)
-                (writing, widened(values, block.count, wide), block.count, to, outcomes);
+                (writing, widened(values, block.count, wide), block.count, counted, to, outcomes);
             } else {
                 put_values(encoding, values, block.count, to);
-                count_outcomes(values, block.count, &writing->limits, outcomes);
+                count_outcomes(values + counted.first, counted.count, &writing->limits, outcomes);
             }
         }
     }
@@ -346,7 +357,9 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
     struct transit *transit = context;
     const struct encoding *encoding = transit->writing.encoding;
     size_t in_plane = transit->field->shape.rows, nx = transit->field->shape.nx;
+    size_t pixel = encoding->channels * sample_size(encoding->type);
     struct outcomes outcomes = {0};
+    struct range columns;
 
     (void)member;
     for (size_t i = first; i < first + count; i++) {
@@ -356,9 +369,11 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
         load_row(transit->field, encoding, samples, mask, plane, i % in_plane);
         if (plane - transit->counted.first >= transit->counted.count)
             continue;
-        outcomes.strays += count_strays(encoding, samples, nx * encoding->channels);
-        for (size_t x = 0; mask != NULL && x < nx; x++)
-            outcomes.outside += mask[x] == 0;
+        columns = encoding_counted(encoding, i % in_plane, nx);
+        outcomes.strays +=
+            count_strays(encoding, samples + columns.first * pixel, columns.count * encoding->channels);
+        for (size_t x = 0; mask != NULL && x < columns.count; x++)
+            outcomes.outside += mask[columns.first + x] == 0;
     }
     add_to_counters(&transit->counters, &outcomes);
 }

@@ -96,13 +96,13 @@ void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape 
 
 /* Values are counted and clamped here, before they are stored: storing clamps no floats. */
 void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values, size_t count,
-                               unsigned char *samples, struct outcomes *outcomes)
+                               struct range counted, unsigned char *samples, struct outcomes *outcomes)
 {
     const struct stretch *stretch = &writing->stretch;
 
     for (size_t i = 0; i < count; i++)
         values[i] = arith_stretch_f64(values[i], stretch->low, stretch->span, stretch->least, stretch->width);
-    count_outcomes(values, count, &writing->stretched, outcomes);
+    count_outcomes(values + counted.first, counted.count, &writing->stretched, outcomes);
     for (size_t i = 0; i < count; i++)
         values[i] = arith_clamp_f64(values[i], stretch->least, stretch->greatest);
     put_values(writing->encoding, values, count, samples);

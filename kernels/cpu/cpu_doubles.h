@@ -14,9 +14,9 @@ struct cpu_writing {
     struct sample_limits stretched; /* likewise of values that are stretched */
 };
 
-/* Stretch and write values, which are overwritten, and count what becomes of them. */
+/* Stretch and write values, which are overwritten, and count what becomes of some of them. */
 void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values, size_t count,
-                               unsigned char *samples, struct outcomes *outcomes);
+                               struct range counted, unsigned char *samples, struct outcomes *outcomes);
 
 /* tally_rows of struct cpu_kernels. */
 void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,

@@ -441,6 +441,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     /* The output, who computes it, and on what device. */
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
+    phrase_box(stream, plan);
     print_range(stream, job);
     phrase_ranks(stream, pipeline);
     print_split(stream, &pipeline->ranks, plan);

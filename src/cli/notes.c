@@ -275,8 +275,7 @@ static const char *count(const struct record_loss *loss, uint64_t samples, char 
 {
     char share[32];
 
-    snprintf(text, size, "%llu sample%s%s (%s)", (unsigned long long)samples, number_plural(samples),
-             loss->of_planes ? " of whole planes" : "",
+    snprintf(text, size, "%llu sample%s (%s)", (unsigned long long)samples, number_plural(samples),
              number_format_share(samples, loss->samples, share, sizeof share));
     return text;
 }
@@ -415,7 +414,9 @@ static void note_vain_mask(const struct pipeline *pipeline)
 
     if (job->mask_plane_bytes == 0)
         return;
-    if (outside == 0)
+    if (outside == 0 && job->region_kind != REGION_WHOLE)
+        diag_note("%s: no sample of the region is outside", file_in_name(pipeline->mask.file));
+    else if (outside == 0)
         diag_note("%s: no sample is outside, and --mask has no effect", file_in_name(pipeline->mask.file));
     else if (outside == job_pixels(job))
         diag_note("%s: no sample is inside, and none changes", file_in_name(pipeline->mask.file));

@@ -147,6 +147,28 @@ void phrase_ends(FILE *stream, const char *input, const char *output)
     fprintf(stream, "%s", diag_printable(phrase_output(output), line, sizeof line));
 }
 
+/* The ends of a range as --crop takes them; one that goes past the last index ends beyond it. */
+static void phrase_range(FILE *stream, unsigned axis, size_t first, size_t count)
+{
+    fprintf(stream, "%s%c %zu:%zu", axis > 0 ? ", " : "", "xyz"[axis], first, first + count);
+}
+
+void phrase_box(FILE *stream, const struct plan *plan)
+{
+    const struct job *job = plan->job;
+    const unsigned axes = job->in.grid.axes, along = axes == 3 ? 2 : 1;
+
+    if (job->region_kind == REGION_WHOLE)
+        return;
+    fprintf(stream, "box       ");
+    for (unsigned axis = 0; axis < axes; axis++)
+        phrase_range(stream, axis, axis == along ? plan->read.first : job->box.first[axis],
+                     axis == along ? plan->read.count : job->box.count[axis]);
+    fprintf(stream, " of the grid are computed for it: %llu of %llu bytes are read\n",
+            (unsigned long long)plan->read_bytes,
+            (unsigned long long)(header_samples(&job->in) * sample_size(job->in.type)));
+}
+
 void phrase_region(FILE *stream, const struct job *job)
 {
     const struct region *region = &job->region;
@@ -156,7 +178,6 @@ void phrase_region(FILE *stream, const struct job *job)
         return;
     fprintf(stream, "region    ");
     for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
-        fprintf(stream, "%s%c %zu:%zu", axis > 0 ? ", " : "", "xyz"[axis], region -> first[axis],
-                region -> first[axis] + region -> count[axis]);
+        phrase_range(stream, axis, region->first[axis], region->count[axis]);
     fprintf(stream, " of the result\n");
 }

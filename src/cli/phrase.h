@@ -27,6 +27,7 @@ void phrase_launch(FILE *stream, const struct form *form);
 
 /* Whole lines; of a region none where all of the result is written. */
 void phrase_region(FILE *stream, const struct job *job);
+void phrase_box(FILE *stream, const struct plan *plan);
 void phrase_sums(FILE *stream, const struct plan *plan);
 void phrase_device(FILE *stream, const struct plan *plan);
 

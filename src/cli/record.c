@@ -41,7 +41,7 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
                      ? (double)job->stages[i].steps
                      : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)(job->in.volumes * planes * grid_plane_samples(&job->in.grid)) * steps /
+               ? (double)(job->in.volumes * planes * grid_plane_samples(&job->computed)) * steps /
                      summary->compute
                : NAN;
 }
@@ -60,7 +60,7 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 double record_file_bytes(const struct job *job)
 {
     return (double)job->in.volumes *
-           ((double)job->planes.count * (double)header_plane_bytes(&job->in) +
+           ((double)job->planes.count * (double)job->in_plane_bytes +
             (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type));
 }
 
@@ -107,9 +107,7 @@ struct record_loss record_loss(const struct job *job, const struct run_summary *
 {
     const struct outcomes *outcomes = &summary->outcomes;
     const struct stretch ends = encoding_stretch(&job->encode);
-    struct record_loss loss = {.samples =
-                                   job->in.volumes * job->planes.count * grid_plane_samples(&job->out.grid),
-                               .of_planes = !region_has_whole_planes(&job->region, &job->out.grid),
+    struct record_loss loss = {.samples = job->in.volumes * region_samples(&job->region, &job->out.grid),
                                .integers = sample_is_integer(job->out.type),
                                .least = ends.least,
                                .greatest = ends.greatest,

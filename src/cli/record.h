@@ -46,10 +46,9 @@ double record_file_bytes(const struct job *job);
 /* The samples that a run has lost in its output. */
 struct record_loss {
     uint64_t samples;
-    bool of_planes;              /* which are those of whole planes, though only a part of each is written */
-    bool integers, cuts;         /* floats are cut off at the ends of a range alone */
-    double least, greatest;      /* where samples are cut off */
-    uint64_t nans, below, above; /* NaNs of integers */
+    bool integers, cuts;            /* floats are cut off at the ends of a range alone */
+    double least, greatest;         /* where samples are cut off */
+    uint64_t nans, below, above;    /* NaNs of integers */
     uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
 };
 

@@ -40,11 +40,24 @@ static void print_command(struct json *json, const struct options *options)
     json_end_array(json);
 }
 
-/* Extents, type and region of the samples. */
-static void print_data(struct json *json, const struct job *job)
+/* The ends of a box along x, y and z. */
+static void print_box(struct json *json, const char *name, const struct region *box)
 {
+    json_begin_array(json, name);
+    for (unsigned axis = 0; axis < 3; axis++) {
+        size_t first = box->first[axis];
+        json_counts(json, NULL, (const uint64_t[]){first, first + box->count[axis]}, 2);
+    }
+    json_end_array(json);
+}
+
+/* Extents, type and region of the samples, and what of them is read for it. */
+static void print_data(struct json *json, const struct plan *plan)
+{
+    const struct job *job = plan->job;
     const struct grid *grid = &job->in.grid;
-    const struct region *region = &job->region;
+    const unsigned along = grid->axes == 3 ? 2 : 1;
+    struct region box = job->box;
 
     json_count(json, "axes", grid->axes);
     json_counts(json, "grid", (const uint64_t[]){grid->nx, grid->ny, grid->nz}, 3);
@@ -54,12 +67,11 @@ static void print_data(struct json *json, const struct job *job)
     for (unsigned axis = 0; axis < 3; axis++)
         json_number(json, NULL, grid->spacing[axis]);
     json_end_array(json);
-    json_begin_array(json, "region");
-    for (unsigned axis = 0; axis < 3; axis++) {
-        size_t first = region->first[axis];
-        json_counts(json, NULL, (const uint64_t[]){first, first + region->count[axis]}, 2);
-    }
-    json_end_array(json);
+    print_box(json, "region", &job->region);
+    box.first[along] = plan->read.first;
+    box.count[along] = plan->read.count;
+    print_box(json, "box", &box);
+    json_count(json, "read_bytes", plan->read_bytes);
     json_text(json, "type", sample_name(job->in.type));
     json_text(json, "out_type", sample_name(job->out.type));
     json_text(json, "work", work_name(job->work));
@@ -151,7 +163,7 @@ static void print_members(struct json *json, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
 
-    print_data(json, plan->job);
+    print_data(json, plan);
     if (plan->job->masked)
         json_text(json, "mask", pipeline->request->mask);
     json_begin_array(json, "stages");

@@ -434,11 +434,10 @@ bool source_read_box(struct source *source, void *samples, size_t volume, const 
     const struct grid *grid = &source->header.grid;
     size_t first = volume * grid_planes(grid) + region_first_plane(box, grid);
 
-    if (source->format->read_box != NULL)
-        return source->format->read_box(source, samples, volume, box, fault);
-    if (region_has_whole_planes(box, grid))
+    if (region_has_whole_planes(box, grid) && source->format->read_at != NULL)
         return source->format->read_at(source, samples, first, region_planes(box, grid), fault);
-    return read_and_cut(source, samples, first, box, fault);
+    return source->format->read_box != NULL ? source->format->read_box(source, samples, volume, box, fault)
+                                            : read_and_cut(source, samples, first, box, fault);
 }
 
 bool source_end(struct source *source, struct fault *fault)

@@ -26,6 +26,7 @@
 #include "foreign_type.h"
 #include "gzip_writer.h"
 #include "ome_xml.h"
+#include "box.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
 
@@ -204,6 +205,11 @@ static bool read_samples(struct source *source, void *samples, size_t planes, st
     return true;
 }
 
+static bool refuse_shorter(const struct source *source, struct fault *fault)
+{
+    return source_refuse(source, fault, "length: the file became shorter");
+}
+
 static bool read_piece(struct source *source, uint64_t place, unsigned char *samples, size_t bytes,
                        struct fault *fault)
 {
@@ -211,7 +217,7 @@ static bool read_piece(struct source *source, uint64_t place, unsigned char *sam
 
     if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
         return false;
-    return got == bytes || source_refuse(source, fault, "length: the file became shorter");
+    return got == bytes || refuse_shorter(source, fault);
 }
 
 static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
@@ -238,19 +244,18 @@ static bool read_box(struct source *source, void *samples, size_t volume, const 
     struct region page = *box;
     struct region_runs runs;
     unsigned char *to = samples;
+    bool ended = false;
 
     page.first[2] = 0;
     page.count[2] = 1;
     runs = region_runs_of(&page, &header->grid, sample_size(header->type));
-    for (size_t z = 0; z < box->count[2]; z++) {
+    for (size_t z = 0; z < box->count[2] && !ended; z++, to += runs.count * runs.bytes) {
         uint64_t place = tiff_reader_place(source->state, (header->choice.volume + volume) * header->grid.nz +
                                                               box->first[2] + z);
-        for (size_t i = 0; i < runs.count; i++, to += runs.bytes) {
-            if (!read_piece(source, place + region_run_place(&runs, i), to, runs.bytes, fault))
-                return false;
-        }
+        if (!box_read_runs(source->file, place, &runs, to, &ended, fault))
+            return false;
     }
-    return true;
+    return !ended || refuse_shorter(source, fault);
 }
 
 static void close_source(struct source *source)

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "model/limits.h"
+#include "box.h"
 #include "pattern.h"
 
 #include <errno.h>
@@ -631,26 +632,23 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
-/* Read bytes of samples at an offset from the first sample of the series. */
-static bool read_bytes_at(const struct source *source, uint64_t offset, void *samples, size_t bytes,
-                          struct fault *fault)
+/* The file that holds the samples. */
+static const struct file_in *file_of(const struct source *source)
 {
     const struct volume *volume = source->state;
-    size_t got;
 
-    if (!file_in_read_at(volume->file != NULL ? volume->file : source->file, offset, samples, bytes, &got,
-                         fault))
-        return false;
-    return got == bytes || refuse_short(source, fault);
+    return volume->file != NULL ? volume->file : source->file;
 }
 
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
     const struct header *header = &source->header;
-    size_t plane = header_plane_bytes(header);
+    size_t plane = header_plane_bytes(header), bytes = planes * plane, got;
     uint64_t before = (uint64_t)header->choice.volume * grid_planes(&header->grid);
 
-    return read_bytes_at(source, (before + first) * plane, samples, planes * plane, fault);
+    if (!file_in_read_at(file_of(source), (before + first) * plane, samples, bytes, &got, fault))
+        return false;
+    return got == bytes || refuse_short(source, fault);
 }
 
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
@@ -660,13 +658,10 @@ bool volume_read_box(struct source *source, void *samples, size_t volume, const 
     const struct region_runs runs = region_runs_of(box, &header->grid, sample_size(header->type));
     uint64_t before =
         (uint64_t)(header->choice.volume + volume) * grid_planes(&header->grid) * header_plane_bytes(header);
-    unsigned char *to = samples;
+    bool ended;
 
-    for (size_t i = 0; i < runs.count; i++, to += runs.bytes) {
-        if (!read_bytes_at(source, before + region_run_place(&runs, i), to, runs.bytes, fault))
-            return false;
-    }
-    return true;
+    return box_read_runs(file_of(source), before, &runs, samples, &ended, fault) &&
+           (!ended || refuse_short(source, fault));
 }
 
 /* A source that was read at offsets has not moved: its samples are skipped first, so that what follows them

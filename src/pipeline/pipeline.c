@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "format/box.h"
 #include "format/gray_slice.h"
 #include "format/stack.h"
 #include "run/output.h"
@@ -94,6 +95,15 @@ static void read_in_step(struct source *source, const struct source *mask)
     source->beside_bytes += mask->beside_bytes + mask->held_bytes;
 }
 
+/* Memory for what is read beside the samples of a box. */
+static void take_box(struct source *source, const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+
+    if (!region_has_whole_planes(&job->box, &job->in.grid))
+        source->beside_bytes = box_beside_bytes(source, &job->box, thread_carriers(codec_threads(pipeline)));
+}
+
 /* The headers of the input and of its mask, and the job for them. */
 static bool open_sources(struct pipeline *pipeline, struct fault *fault)
 {
@@ -106,8 +116,11 @@ static bool open_sources(struct pipeline *pipeline, struct fault *fault)
         !job_make(&pipeline->request->job, source, masked ? &pipeline->mask.source : NULL, &pipeline->job,
                   fault))
         return false;
-    if (pipeline->job.mask_plane_bytes > 0)
-        read_in_step(source, &pipeline->mask.source);
+    take_box(source, pipeline);
+    if (pipeline->job.mask_plane_bytes == 0)
+        return true;
+    take_box(&pipeline->mask.source, pipeline);
+    read_in_step(source, &pipeline->mask.source);
     return true;
 }
 

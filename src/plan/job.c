@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format/gray_slice.h"
+#include "halo.h"
 #include "lower.h"
 #include "model/arith.h"
 
@@ -169,9 +170,9 @@ void job_divide(struct job *job, struct range window, size_t member, size_t memb
 
 uint64_t job_pixels(const struct job *job)
 {
-    const struct grid *grid = &job->in.grid;
+    const size_t *count = job->region.count;
 
-    return (uint64_t)job->in.volumes * job->planes.count * (grid_plane_samples(grid) / grid->channels);
+    return (uint64_t)job->in.volumes * count[0] * count[1] * count[2];
 }
 
 bool job_waits_for_change(const struct job *job)
@@ -386,7 +387,8 @@ static void settle_mask(const struct source *mask, struct job *job)
 
     if (!job->masked || job->copies)
         return;
-    job->mask_plane_bytes = header_plane_bytes(&mask->header);
+    job->mask_plane_bytes = grid_plane_samples(&job->computed) / job->computed.channels *
+                            mask->header.grid.channels * sample_size(mask->header.type);
     job->decode.masked = job->encode.masked = job->field.masked = true;
     job->decode.original.scale = 1.0;
     job->decode.original.mark = job->encode.mark;
@@ -394,6 +396,45 @@ static void settle_mask(const struct source *mask, struct job *job)
         return;
     job->decode.original.scale = intensity_sample(out, intensity_value(in, 1.0)) - none;
     job->decode.original.shift = none;
+}
+
+/* Where the region is in the box. */
+static struct region place_in_box(const struct job *job)
+{
+    const struct grid *grid = &job->in.grid;
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    struct region place = job->region;
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        place.first[axis] = (place.first[axis] + extents[axis] - job->box.first[axis]) % extents[axis];
+    return place;
+}
+
+/* What becomes of samples that are not written does not count. */
+static void count_kept(const struct job *job, struct encoding *encoding)
+{
+    encoding->counted_columns = (struct range){job->kept.first[0], job->kept.count[0]};
+    if (job->in.grid.axes == 3)
+        encoding->counted_rows = (struct range){job->kept.first[1], job->kept.count[1]};
+}
+
+/* The region with its halo; or whole planes, where all of the grid is looked at. */
+static bool settle_box(struct job *job, struct fault *fault)
+{
+    const struct grid *grid = &job->in.grid;
+    const struct halo_request halo = {job->stages, job->stage_count, grid, &job->field, job->work};
+    const bool all = job_waits_for_change(job) || job->measures;
+
+    job->box = all ? region_of_planes(grid, 0, grid_planes(grid)) : job->region;
+    if (!halo_widen(&halo, &job->box, fault))
+        return false;
+    job->computed = region_grid(&job->box, grid);
+    job->kept = place_in_box(job);
+    job->in_plane_bytes = grid_plane_samples(&job->computed) * sample_size(job->in.type);
+    job->out_plane_bytes = grid_plane_samples(&job->computed) * sample_size(job->out.type);
+    count_kept(job, &job->decode);
+    count_kept(job, &job->encode);
+    return true;
 }
 
 bool job_make(const struct job_request *request, const struct source *source, const struct source *mask,
@@ -412,7 +453,7 @@ bool job_make(const struct job_request *request, const struct source *source, co
     if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
         return fault_set_for(fault, STATUS_INPUT, file_in_name(source->file),
                              "%s: damaged, and --linear depends on it", in->damaged);
-    /* Types: what computes, what is written, and their planes in the files. */
+    /* Types: what computes, and what is written. */
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;
@@ -420,8 +461,6 @@ bool job_make(const struct job_request *request, const struct source *source, co
         job->out.type = gray_slice_type(in->type);
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
-    job->in_plane_bytes = header_plane_bytes(&job->in);
-    job->out_plane_bytes = header_plane_bytes(&job->out);
     job->decode = encoding_of(job, &job->in, job->in.type, request);
     job->encode = encoding_of(job, &job->out, job->in.type, request);
     if ((mask != NULL && !check_mask(mask, source, fault)) || !settle_region(&request->region, job, fault) ||
@@ -441,6 +480,10 @@ bool job_make(const struct job_request *request, const struct source *source, co
     job->encode.high = intensity_sample(&job->intensity, request->high);
     job->measures = request->ranged && request->auto_range;
     job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
+    if (!settle_box(job, fault)) {
+        job_free(job);
+        return false;
+    }
     settle_mask(mask, job);
     job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
     return true;

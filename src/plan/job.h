@@ -37,10 +37,14 @@ struct job_request {
 /* A job that is settled for its input. job_make fills it in, and job_free releases it. */
 struct job {
     struct header in,
-        out; /* of the whole grid; in has the spacing that filters take, out that of the output */
-    size_t in_plane_bytes, out_plane_bytes; /* of a plane of these */
+        out;           /* of the whole grid; in has the spacing that filters take, out that of the output */
+    struct region box; /* of the grid, that is read and computed: of each plane what is needed. Where it goes
+                          past the end of an axis, it goes on at the beginning */
+    struct grid computed;                   /* the grid of the box */
+    struct region kept;                     /* of that, what is written */
+    size_t in_plane_bytes, out_plane_bytes; /* of a plane of the box, as it is read and before it is cut */
     bool masked;                            /* samples outside a mask neither take part nor change */
-    size_t mask_plane_bytes;                /* of a plane of the mask's file; 0: the mask is not read */
+    size_t mask_plane_bytes;                /* of its plane in the mask's file; 0: the mask is not read */
     struct region region;                   /* of the grid, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
@@ -63,8 +67,7 @@ struct job {
    of `window`. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);
 
-/* The pixels of all planes that are written, in all volumes; of each plane all, though less may be written.
- */
+/* The pixels that are written, in all volumes. */
 uint64_t job_pixels(const struct job *job);
 
 /* Whether how many steps it takes depends on how little they change: --until. */

@@ -30,7 +30,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
         struct levels_step *step = &plan->steps[plan->step_count];
         if (stage->converted)
             continue;
-        if (!lower_stage(stage, &job->in.grid, &job->field, job->work, &step->step, fault))
+        if (!lower_stage(stage, &job->computed, &job->field, job->work, &step->step, fault))
             return false;
         step->keeps = stage->until > 0.0;
     }
@@ -357,11 +357,37 @@ static size_t beside_of(const struct levels *levels)
     return survey.depth < levels->planes ? survey.level.lag : levels->planes;
 }
 
+/* The planes to be read: those that are written and those beside them, unless all must be there. */
+static struct range read_by(const struct plan *plan)
+{
+    const struct range planes = plan->job->planes;
+    const size_t all = plan->shape.planes, beside = plan->beside;
+    const bool some = plan->window.count < all && plan->shares.count == 1 && planes.count + 2 * beside < all;
+    struct range read = {planes.first - size_least(planes.first, beside), 0};
+
+    if (!some)
+        return (struct range){0, all};
+    if (levels_wraps(&plan->levels))
+        return (struct range){(planes.first + all - beside) % all, planes.count + 2 * beside};
+    read.count = size_least(all, planes.first + planes.count + beside) - read.first;
+    return read;
+}
+
+static void count_reading(struct plan *plan, const struct source *source)
+{
+    const struct job *job = plan->job;
+
+    plan->read = read_by(plan);
+    plan->read_bytes = (uint64_t)job->in.volumes *
+                       (source->random ? (uint64_t)plan->read.count * job->in_plane_bytes
+                                       : (uint64_t)plan->shape.planes * header_plane_bytes(&job->in));
+}
+
 /* The plan as far as it follows from the job alone. */
 static struct plan plan_of(const struct job *job)
 {
     struct plan plan = {.job = job,
-                        .shape = lower_shape(&job->in.grid, encoding_field_channels(&job->field))};
+                        .shape = lower_shape(&job->computed, encoding_field_channels(&job->field))};
 
     plan.plane_samples = lower_samples(&plan.shape, 1);
     plan.work_plane_bytes = (size_t)plan.plane_samples * work_size(job->work);
@@ -414,6 +440,7 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
 
     plan->window = window_of(plan);
     plan->beside = beside_of(&plan->levels);
+    count_reading(plan, source);
     taken.count = plan->shares.held;
     devices_name(&taken, plan->device_name, sizeof plan->device_name);
     taken.backend->describe(taken.indices[0], plan->device_text, sizeof plan->device_text);

@@ -35,6 +35,9 @@ struct plan {
     struct range window;
     size_t beside; /* planes that a part of them is read with on either side, as far as there are so many; all
                       if it needs all */
+    struct range read;   /* the planes of which the box is read, by all processes together; they may go past
+                            the last one and on at the first */
+    uint64_t read_bytes; /* of samples of the input, of all volumes; where planes come in turn, of all */
     struct schedule_candidates candidates; /* if the request asks for them */
     bool adds;                             /* the run adds samples or changes up */
     size_t held_bytes;                     /* what the source itself holds */

@@ -119,8 +119,8 @@ void output_fringe_close(struct output_fringe *fringe)
 /* Keep only the part of each plane that the job writes. */
 static void cut(const struct job *job, void *samples, size_t planes)
 {
-    if (!region_has_whole_planes(&job->region, &job->out.grid))
-        region_cut(&job->region, &job->out.grid, sample_size(job->out.type), samples, planes);
+    if (!region_has_whole_planes(&job->kept, &job->computed))
+        region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes);
 }
 
 bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault)

@@ -221,7 +221,7 @@ static bool copy(struct run *run, struct pass *pass)
         io_ring_pass_on(run->lane->in, full);
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
-                        empty->planes.count * grid_plane_samples(&in->grid));
+                        empty->planes.count * grid_plane_samples(&run->job->computed));
         if (!observe(run, pass, pass->to, empty))
             return false;
         progress_add(run->progress, (double)empty->planes.count * run->plan->plane_samples);

@@ -9,6 +9,7 @@
    all of it. */
 #include "stops.h"
 
+#include "format/box.h"
 #include "model/sample.h"
 
 #include <math.h>
@@ -18,18 +19,28 @@ bool stops_is_last_volume(const struct stops *stops)
     return stops->volume + 1 >= stops->job->in.volumes;
 }
 
-static bool read_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+/* The next planes, or the job's box of each. */
+static bool read_next(const struct job *job, struct source *source, void *samples, size_t planes,
+                      struct fault *fault)
 {
-    return source_read(((struct stops *)file)->source, samples, planes.count, fault);
+    return region_has_whole_planes(&job->box, &job->in.grid)
+               ? source_read(source, samples, planes, fault)
+               : box_read(source, samples, &job->box, planes, fault);
 }
 
-/* In a series, the planes of the volumes before it come first. */
+static bool read_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct stops *stops = file;
+
+    return read_next(stops->job, stops->source, samples, planes.count, fault);
+}
+
 static bool read_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
 {
     const struct stops *stops = file;
-    size_t before = stops->volume * grid_planes(&stops->job->in.grid);
 
-    return source_read_at(stops->source, samples, before + planes.first, planes.count, fault);
+    return box_read_at(stops->source, samples, stops->volume, &stops->job->box, planes.first, planes.count,
+                       fault);
 }
 
 static bool end_source(void *file, struct fault *fault)
@@ -70,12 +81,13 @@ static bool read_mask(void *file, void *bytes, struct range planes, struct fault
     const struct stops *stops = file;
     struct source *mask = stops->mask;
     const struct header *header = &mask->header;
-    const size_t pixels = planes.count * grid_plane_samples(&header->grid) / header->grid.channels;
+    const struct grid *computed = &stops->job->computed;
+    const size_t pixels = planes.count * grid_plane_samples(computed) / computed->channels;
     const size_t size = sample_size(header->type) * header->grid.channels;
     unsigned char *masks = bytes;
 
-    if (!(mask->random ? source_read_at(mask, bytes, planes.first, planes.count, fault)
-                       : source_read(mask, bytes, planes.count, fault)))
+    if (!(mask->random ? box_read_at(mask, bytes, 0, &stops->job->box, planes.first, planes.count, fault)
+                       : read_next(stops->job, mask, bytes, planes.count, fault)))
         return false;
     for (size_t i = 0; i < pixels && (size > 1 || !intensity_is_plain(&header->intensity)); i++)
         masks[i] = is_inside(header, masks + i * size);

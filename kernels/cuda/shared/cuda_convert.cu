@@ -42,6 +42,7 @@ template <typename T> struct coding {
     T mark;
     bool masked; /* behind all other channels, a field has one with the originals of each of the file */
     T scale, shift, original_mark;
+    struct range counted_columns, counted_rows; /* of the pixels that count in the outcomes */
 
     /* All points, in turn. */
     CUDA_INLINE T after_points(T value) const
@@ -101,6 +102,13 @@ CUDA_INLINE constexpr enum work_type work_of(double)
     return WORK_F64;
 }
 
+struct range counted_or_all(struct range counted)
+{
+    const struct range all = {0, SIZE_MAX};
+
+    return counted.count > 0 ? counted : all;
+}
+
 /* An encoding in numbers of the work type. */
 template <typename T> coding<T> coding_of(const struct encoding *encoding)
 {
@@ -133,6 +141,8 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.max = static_cast<T>(sample_max(encoding->type));
     coding.decode = static_cast<T>(encoding->gamma);
     coding.encode = static_cast<T>(1.0 / encoding->gamma);
+    coding.counted_columns = counted_or_all(encoding->counted_columns);
+    coding.counted_rows = counted_or_all(encoding->counted_rows);
     return coding;
 }
 
@@ -163,6 +173,11 @@ struct pixel {
     template <typename T> CUDA_INLINE T &of(const cuda_view<T> &view, int channel) const
     {
         return view.row(plane, channel, row)[x];
+    }
+    template <typename T> CUDA_INLINE bool counts(const coding<T> &coding) const
+    {
+        return static_cast<size_t>(x) - coding.counted_columns.first < coding.counted_columns.count &&
+               static_cast<size_t>(row) - coding.counted_rows.first < coding.counted_rows.count;
     }
 };
 
@@ -216,7 +231,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
         const bool outside = coding.masked && mask[index] == 0;
-        const bool counts = static_cast<size_t>(pixel.plane) - counted.first < counted.count;
+        const bool counts =
+            static_cast<size_t>(pixel.plane) - counted.first < counted.count && pixel.counts(coding);
         left_out += counts && outside ? 1 : 0;
         /* Alpha is the last channel, but its colours need it first. */
         const T covered =
@@ -284,12 +300,13 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
 /* Values that storing changes, counted by a thread. */
 struct tally_of_thread {
     unsigned nans, below, above;
+    bool counts; /* the pixel at hand */
 
     template <typename V> CUDA_INLINE void note(V value, V low, V high)
     {
-        nans += value != value ? 1 : 0;
-        below += value < low ? 1 : 0;
-        above += value > high ? 1 : 0;
+        nans += counts && value != value ? 1 : 0;
+        below += counts && value < low ? 1 : 0;
+        above += counts && value > high ? 1 : 0;
     }
     CUDA_INLINE void add_to(struct cuda_outcomes *outcomes) const
     {
@@ -328,11 +345,12 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
     store_kernel(const coding<T> coding, const cuda_view<T> from, S *packed, const pixels pixels,
                  struct cuda_outcomes *outcomes)
 {
-    tally_of_thread tally = {0, 0, 0};
+    tally_of_thread tally = {0, 0, 0, true};
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         S *samples = packed + index * coding.channels;
+        tally.counts = pixel.counts(coding);
         for (int channel = 0; channel < coding.channels; channel++) {
             const bool colour = channel < coding.colours;
             const T value = colour ? settled_colour(coding, from, pixel, channel)

@@ -1,0 +1,189 @@
+/* Boxes: a part of each plane of a source, read as if it were the whole.
+
+   A source whose planes come in turn gives each of them whole, and the box is cut out. Of any other the rows
+   are read that the box has. Where it goes around an axis, it is up to four boxes within the grid, which are
+   read one by one and put side by side. */
+#include "box.h"
+
+#include "base/mem.h"
+#include "base/size.h"
+
+#include <string.h>
+
+/* A run of indices along an axis, and where it stands in the box. */
+struct piece {
+    size_t first, count, place;
+};
+
+/* The runs of a box along an axis: one, or two if it goes around. */
+static size_t pieces_of(const struct region *box, unsigned axis, size_t extent, struct piece piece[2])
+{
+    size_t count = box->count[axis], to_end = size_least(count, extent - box->first[axis]);
+
+    piece[0] = (struct piece){box->first[axis], to_end, 0};
+    piece[1] = (struct piece){0, count - to_end, to_end};
+    return to_end < count ? 2 : 1;
+}
+
+/* The rows of a box in a plane, which a picture has one of. */
+static size_t rows_of(const struct region *box, const struct grid *grid)
+{
+    return grid->axes == 3 ? box->count[1] : 1;
+}
+
+static size_t pixel_bytes(const struct source *source)
+{
+    return source->header.grid.channels * sample_size(source->header.type);
+}
+
+static size_t plane_bytes(const struct source *source, const struct region *box)
+{
+    return rows_of(box, &source->header.grid) * box->count[0] * pixel_bytes(source);
+}
+
+/* Put packed rows of a piece where the box has them. */
+static void place_rows(const struct piece *x, size_t rows, size_t box_row, size_t pixel,
+                       const unsigned char *from, unsigned char *to)
+{
+    for (size_t y = 0; y < rows; y++)
+        memcpy(to + y * box_row + x->place * pixel, from + y * x->count * pixel, x->count * pixel);
+}
+
+/* Read a plane piece by piece. */
+static bool read_around(struct source *source, unsigned char *samples, size_t volume,
+                        const struct region *box, size_t plane, unsigned char *scratch, struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    const bool has_rows = grid->axes == 3;
+    const size_t pixel = pixel_bytes(source), row = box->count[0] * pixel;
+    struct piece x[2], y[2] = {{0, 1, 0}};
+    size_t across = pieces_of(box, 0, grid->nx, x);
+    size_t down = has_rows ? pieces_of(box, 1, grid->ny, y) : 1;
+    struct region part = region_of_planes(grid, plane, 1);
+
+    for (size_t j = 0; j < down; j++) {
+        for (size_t i = 0; i < across; i++) {
+            part.first[0] = x[i].first;
+            part.count[0] = x[i].count;
+            if (has_rows) {
+                part.first[1] = y[j].first;
+                part.count[1] = y[j].count;
+            }
+            if (!source_read_box(source, scratch, volume, &part, fault))
+                return false;
+            place_rows(&x[i], y[j].count, row, pixel, scratch, samples + y[j].place * row);
+        }
+    }
+    return true;
+}
+
+static bool goes_around(const struct source *source, const struct region *box)
+{
+    const struct grid *grid = &source->header.grid;
+
+    return box->first[0] + box->count[0] > grid->nx ||
+           (grid->axes == 3 && box->first[1] + box->count[1] > grid->ny);
+}
+
+bool box_read_at(struct source *source, void *samples, size_t volume, const struct region *box, size_t first,
+                 size_t planes, struct fault *fault)
+{
+    struct region part = region_of_planes(&source->header.grid, first, planes);
+    size_t bytes = plane_bytes(source, box);
+    unsigned char *scratch;
+    bool done;
+
+    if (!goes_around(source, box)) {
+        for (unsigned axis = 0; axis + 1 < size_most(source->header.grid.axes, 2); axis++) {
+            part.first[axis] = box->first[axis];
+            part.count[axis] = box->count[axis];
+        }
+        return source_read_box(source, samples, volume, &part, fault);
+    }
+    scratch = mem_alloc(1, bytes, "a plane", fault);
+    done = scratch != NULL;
+    for (size_t i = 0; done && i < planes; i++)
+        done =
+            read_around(source, (unsigned char *)samples + i * bytes, volume, box, first + i, scratch, fault);
+    mem_free(scratch);
+    return done;
+}
+
+/* Up to so many bytes between two runs it takes less time to copy than to ask twice. Runs that are read
+   together have room for so many. */
+enum { NEAR = 4096, TOGETHER = 64 << 10 };
+
+/* How many runs are read at once. */
+static size_t runs_together(const struct region_runs *runs)
+{
+    bool near = runs->in_plane > 1 && runs->row - runs->bytes <= NEAR && runs->row <= TOGETHER / 2;
+
+    return near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
+}
+
+bool box_read_runs(const struct file_in *file, uint64_t begin, const struct region_runs *runs, void *samples,
+                   bool *ended, struct fault *fault)
+{
+    const size_t together = runs_together(runs);
+    unsigned char *to = samples, *scratch = mem_alloc(together > 1 ? TOGETHER : 1, 1, "rows", fault);
+    bool done = scratch != NULL;
+
+    *ended = false;
+    for (size_t i = 0, count; done && !*ended && i < runs->count; i += count) {
+        size_t got, bytes;
+        count = size_least(together, runs->in_plane - i % runs->in_plane);
+        bytes = (count - 1) * (size_t)runs->row + runs->bytes;
+        done = file_in_read_at(file, begin + region_run_place(runs, i), count > 1 ? scratch : to, bytes, &got,
+                               fault);
+        *ended = done && got < bytes;
+        for (size_t k = 0; k < count; k++, to += runs->bytes) {
+            if (count > 1)
+                memcpy(to, scratch + k * (size_t)runs->row, runs->bytes);
+        }
+    }
+    mem_free(scratch);
+    return done;
+}
+
+/* Cut the box out of a plane. */
+static void cut(const struct source *source, const struct region *box, const unsigned char *plane,
+                unsigned char *to)
+{
+    const struct grid *grid = &source->header.grid;
+    const size_t pixel = pixel_bytes(source);
+    struct piece x[2];
+    size_t across = pieces_of(box, 0, grid->nx, x);
+
+    for (size_t y = 0; y < rows_of(box, grid); y++) {
+        size_t row = grid->axes == 3 ? (box->first[1] + y) % grid->ny : 0;
+        for (size_t i = 0; i < across; i++, to += x[i - 1].count * pixel)
+            memcpy(to, plane + (row * grid->nx + x[i].first) * pixel, x[i].count * pixel);
+    }
+}
+
+bool box_read(struct source *source, void *samples, const struct region *box, size_t planes,
+              struct fault *fault)
+{
+    size_t bytes = plane_bytes(source, box);
+    unsigned char *plane = mem_alloc(1, header_plane_bytes(&source->header), "a plane", fault);
+    bool done = plane != NULL;
+
+    for (size_t i = 0; done && i < planes; i++) {
+        done = source_read(source, plane, 1, fault);
+        if (done)
+            cut(source, box, plane, (unsigned char *)samples + i * bytes);
+    }
+    mem_free(plane);
+    return done;
+}
+
+size_t box_beside_bytes(const struct source *source, const struct region *box, size_t threads)
+{
+    size_t own = source->beside_bytes;
+
+    if (!source->random)
+        return own + header_plane_bytes(&source->header);
+    if (source->format->box_bytes != NULL)
+        own = source->format->box_bytes(source, box);
+    return goes_around(source, box) ? own + threads * plane_bytes(source, box) : own;
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# A region of the result is computed as a box with its halo: the samples of the whole, for all kinds of steps, edges, places
+# and files; and only the box is read and held. Prints a line a case and fails if one does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+make_volume -d 70,40,12 -t u16 -o scan.raw
+
+volume()
+{
+    voxfilt -q -i scan.raw -d 70,40,12 -t u16 "$@"
+}
+
+# A box of whole.raw as identity cuts it, which computes nothing.
+expect() # BOX TYPE
+{
+    rm -f expected.raw
+    voxfilt -q -i whole.raw -d 70,40,12 -t "$2" -f identity --crop "$1" -o expected.raw
+}
+
+# ---------------------------------------------------------------- steps, edges and places
+
+# In the middle, in corners, at a side, one sample, a column through all planes.
+boxes='31:40,17:22,5:7 0:5,0:3,0:2 64:70,36:40,10:12 60:70,15:20,: 69:70,0:1,11:12 33:36,18:21,:'
+for job in '-f heat -s 4' '-f heat -s 3 -e wrap' '-f heat -s 2 --flux pm1 --scale 300 --inner 3 -e hold' \
+    '-f gauss:1.5 -e wrap -f laplace -e reflect' '-f dog:0.5,1 -e constant:7 -f gradmag:1 -e mirror' \
+    '-f unsharp:1,2 -e wrap -f gauss:0.7 -s 2 -e wrap' '-f median:1 -e nearest -f min:3' '-f tophat:2 -e wrap' \
+    '-f gauss:1.2,order=1,0,0 -e wrap -f gauss:1 -e hold' '-f star:6 -s 2' '-f bilateral:1,900 -e mirror' \
+    '-f heat -s 40 -e wrap' '-f gauss:1 --missing=0' '-f heat -s 3 --until 2' '-f sobel:y --out-range=auto'; do
+    # shellcheck disable=SC2086  # words
+    volume $job --out-type f32 -o whole.raw
+    for box in $boxes; do
+        expect "$box" f32
+        rm -f box.raw
+        # shellcheck disable=SC2086
+        volume $job --out-type f32 --crop "$box" -o box.raw
+        same "$job --crop $box" box.raw expected.raw
+    done
+done
+
+# ---------------------------------------------------------------- files
+
+box=60:70,3:9,4:7
+volume -f gauss:1 -e wrap -o whole.raw
+expect $box u16
+mkdir slices
+for file in scan.nrrd apart.nhdr scan.nii scan.nii.gz scan.npy scan.mha scan.raw.gz scan.tif packed.tif slices/%02d.png \
+    slices/%02d.raw; do
+    case $file in
+    *.tif) reads_tiff || continue ;;
+    esac
+    level=
+    [ $file = packed.tif ] && level='--level 1'
+    # shellcheck disable=SC2086
+    volume -f identity $level -o $file
+    dims=
+    case $file in
+    slices/*.raw) dims='-d 70,40 -t u16' ;;
+    *.raw.gz) dims='-d 70,40,12 -t u16' ;;
+    esac
+    rm -f box.raw
+    # shellcheck disable=SC2086
+    voxfilt -q -i $file $dims -f gauss:1 -e wrap --crop $box --out-format raw --out-endian little -o box.raw
+    same "a box of $file" box.raw expected.raw
+done
+rm -f box.raw
+piped scan.raw voxfilt -q -d 70,40,12 -t u16 -f gauss:1 -e wrap --crop $box > box.raw
+same 'a box of a pipe' box.raw expected.raw
+
+# Each volume of a series has its box.
+{
+    printf 'NRRD0004\ntype: uint16\ndimension: 4\nsizes: 70 40 12 2\nencoding: raw\nendian: little\n\n'
+    cat scan.raw
+    voxfilt -q -i scan.raw -d 70,40,12 -t u16 -f sobel:y
+} > series.nrrd
+for volume in 0 1; do
+    rm -f whole.raw one.raw
+    voxfilt -q series.nrrd --volume $volume -f gauss:1 -o whole.raw
+    expect $box u16
+    cat expected.raw >> both.raw
+done
+rm -f box.raw
+voxfilt -q series.nrrd -f gauss:1 --crop $box -o box.raw
+same 'boxes of a series' box.raw both.raw
+
+# A mask is read as the same box, whether it is read anywhere or in order.
+voxfilt -q -i scan.raw -d 70,40,12 -t u16 -f sobel:x -o mask.raw
+voxfilt -q -i mask.raw -d 70,40,12 -t u16 -f identity -o mask.nii.gz
+for mask in mask.raw mask.nii.gz; do
+    volume --mask $mask -f gauss:1 -e wrap -o whole.raw
+    expect $box u16
+    rm -f box.raw
+    volume --mask $mask -f gauss:1 -e wrap --crop $box -o box.raw
+    same "a box with the mask $mask" box.raw expected.raw
+done
+
+# Rows of a picture are cut, too.
+from scan.raw head -c 67200 > flat.raw
+voxfilt -q -i flat.raw -d 420,80 -t u16 -f heat -s 5 -e wrap -o whole.raw
+voxfilt -q -i whole.raw -d 420,80 -t u16 -f identity --crop 400:420,7:9 -o expected.raw
+rm -f box.raw
+voxfilt -q -i flat.raw -d 420,80 -t u16 -f heat -s 5 -e wrap --crop 400:420,7:9 -o box.raw
+same 'a box of a plane' box.raw expected.raw
+
+# ---------------------------------------------------------------- what it takes
+
+says() # NAME LINE WORDS...
+{
+    name=$1 line=$2
+    shift 2
+    "$@" > ../stdout
+    grep -qxF "$line" ../stdout
+    result $? "$name"
+}
+
+says '--explain tells the box and what is read of it' \
+    'box       x 29:42, y 15:24, z 3:9 of the grid are computed for it: 1404 of 67200 bytes are read' \
+    volume -f heat -s 2 --crop 31:40,17:22,5:7 --explain
+says 'a box that goes around' \
+    'box       x 58:72, y 38:45, z 10:16 of the grid are computed for it: 1176 of 67200 bytes are read' \
+    volume -f heat -s 2 -e wrap --crop 60:70,0:3,0:2 --explain
+says 'of a picture, too' 'box       x 398:420, y 5:11 of the grid are computed for it: 264 of 67200 bytes are read' \
+    voxfilt -i flat.raw -d 420,80 -t u16 -f heat -s 2 --crop 400:420,7:9 --explain
+says 'where edges differ, an axis is computed whole' \
+    'box       x 0:70, y 14:25, z 0:12 of the grid are computed for it: 18480 of 67200 bytes are read' \
+    volume -f heat -s 2 -e wrap -f gauss:0.2 --crop 0:4,17:22,5:7 --explain
+says '--until looks at all' 'box       x 0:70, y 0:40, z 0:12 of the grid are computed for it: 67200 of 67200 bytes are read' \
+    volume -f heat -s 2 --until 1 --crop 31:40,17:22,5:7 --explain
+
+# A plane of this file has 100 MB; the run has 12 MiB.
+truncate -s 10000000000000 huge.raw 2> ../stderr || rm -f huge.raw
+if [ -e huge.raw ]; then
+    accepts 'a box of planes that do not fit into memory' '' \
+        voxfilt -q -m 12M -i huge.raw -d 10000,10000,100000 -t u8 -f heat -s 4 \
+        --crop 5000:5030,5000:5030,50000:50030 -o box.raw
+    [ "$(wc -c < box.raw)" = 27000 ]
+    result $? 'has its size'
+    rm huge.raw
+else
+    skip 'a file of 10 TB: the disk does not take it'
+fi
+
+conclude
