@@ -106,10 +106,9 @@ static const struct fuzz_target {
     void (*run)(const uint8_t *bytes, size_t size);
     void (*mutate)(struct mutation *mutation);
 } targets[] = {
-    {"options", fuzz_options, change_words},
-    {"taps", fuzz_taps, mutate_taps},
-    {"header", fuzz_header, mutate_file},
-    {"run", fuzz_run, mutate_run},
+    {"options", fuzz_options, change_words}, {"taps", fuzz_taps, mutate_taps},
+    {"header", fuzz_header, mutate_file},    {"run", fuzz_run, mutate_run},
+    {"zarr", fuzz_zarr, mutate_zarr},
 };
 
 static const struct fuzz_target *target;

@@ -12,10 +12,17 @@ void fuzz_options(const uint8_t *bytes, size_t size);
 void fuzz_taps(const uint8_t *bytes, size_t size);
 void fuzz_header(const uint8_t *bytes, size_t size);
 void fuzz_run(const uint8_t *bytes, size_t size);
+void fuzz_zarr(const uint8_t *bytes, size_t size);
 
-/* For the bytes that fuzz_run takes. */
+/* For the bytes that fuzz_run and fuzz_zarr take. */
 struct mutation;
 void mutate_run(struct mutation *mutation);
+void mutate_zarr(struct mutation *mutation);
+
+/* Read a file, of the format that it begins as if that is NULL, and write a result; what is done with it
+   follows from `draw`. */
+struct format;
+void fuzz_read(const char *path, const struct format *format, size_t draw);
 
 /* The longest line of words, and the most words in it. */
 enum { FUZZ_LINE_MOST = 1024, FUZZ_WORDS_MOST = 64 };

@@ -17,7 +17,7 @@ UBSAN_OPTIONS=print_stacktrace=1
 export corpus seeds ASAN_OPTIONS UBSAN_OPTIONS
 
 # Whole runs have the most to find. They take the longest, so they come first.
-part=$(((seconds + 19) / 20))
+part=$(((seconds + 20) / 21))
 {
     for kind in volumes pictures stacks; do
         echo run $kind $((4 * part))
@@ -25,5 +25,5 @@ part=$(((seconds + 19) / 20))
     for format in nrrd meta nifti npy tiff png; do
         echo header $format $part
     done
-    echo options options $part taps taps $part
+    echo zarr zarr $part options options $part taps taps $part
 } | xargs -n 3 -P "$(getconf _NPROCESSORS_ONLN)" sh "$(dirname "$0")/fuzz_one.sh" || exit 1

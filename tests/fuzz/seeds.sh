@@ -6,7 +6,7 @@ set -eu
 folder=${1:?}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-for corpus in options taps nrrd meta nifti npy tiff png volumes pictures stacks; do
+for corpus in options taps nrrd meta nifti npy tiff png zarr volumes pictures stacks; do
     mkdir -p "$folder/$corpus"
 done
 work=$(mktemp -d)
@@ -128,6 +128,34 @@ cp ./*.mha ./*.mhd "$folder/meta"
 cp ./*.nii ./*.hdr ./*.nii.gz "$folder/nifti"
 cp ./*.npy "$folder/npy"
 cp ./*.tif "$folder/tiff"
+
+# ---- stores of Zarr ----
+
+# store VERSION GROUP ARRAY CHUNK: three files as one; the first may be /dev/null.
+store()
+{
+    number=$((number + 1))
+    {
+        echo "$1 $(cat "$2" | wc -c) $(wc -c < "$3")"
+        cat "$2" "$3" "$4"
+    } > "$folder/zarr/$number"
+}
+
+for level in 0 1; do
+    voxfilt u16.nrrd -f identity --level $level -o $level.zarr
+    store 3 $level.zarr/zarr.json $level.zarr/0/zarr.json $level.zarr/0/c/0/0/0
+done
+echo '{"multiscales": [{"version": "0.4", "name": "n", "axes": [{"name": "t", "type": "time"}, {"name": "y", "type": "space",
+"unit": "micrometer"}, {"name": "x", "type": "space", "unit": "nanometer"}], "datasets": [{"path": "0",
+"coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 2]}, {"type": "translation", "translation": [0, 1,
+1]}]}]}], "omero": {}}' > zattrs
+echo '{"zarr_format": 2, "shape": [2, 3, 4], "chunks": [2, 3, 4], "dtype": "|u1", "order": "F", "compressor": null, "filters":
+null, "fill_value": 7, "dimension_separator": "."}' > zarray
+store 2 zattrs zarray in.raw
+store 2 /dev/null zarray in.raw
+gzip -c in.raw > in.gz
+sed 's/null, "filters/{"id": "gzip"}, "filters/' zarray > gzipped
+store 2 /dev/null gzipped in.gz
 
 # ---- pictures ----
 
