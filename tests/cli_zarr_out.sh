@@ -182,14 +182,15 @@ status=$?
 [ $status = 4 ] && [ ! -e cut.zarr ] && has_no_temporary && grep -q '^voxfilt: cut.zarr: 0/c/0/0/0: File too large$' ../stderr
 result $? 'what cannot be written is removed, and named'
 mkfifo pipe
-convert -d 150,140,130 -t u8 -i pipe -o slow.zarr 2> ../stderr &
+voxfilt -f identity -d 150,140,520 -t u8 -i pipe -o slow.zarr 2> ../stderr &
 {
-    head -c 2700000 large.raw
+    cat large.raw large.raw large.raw
     await 100 eval 'ls ./*.part/0/c/0/0/0 > ../parts 2>&1'
+    began=$?
     kill -TERM $!
 } > pipe
 wait $!
-[ $? = 143 ] && [ ! -e slow.zarr ] && has_no_temporary
+[ $? = 143 ] && [ $began = 0 ] && [ ! -e slow.zarr ] && has_no_temporary
 result $? 'a signal removes all files of the folder'
 
 conclude

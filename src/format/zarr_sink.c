@@ -26,7 +26,7 @@ enum { PLANES, ROWS, COLUMNS, AXES }; /* of a grid, slowest first */
 /* A shelf of the cubes may take SHELF_BYTES. Of the workers each has a chunk, and some are done before their
  * turn. */
 #define SHELF_BYTES ((size_t)256 << 20)
-enum { WORKERS_MOST = 64, SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 256, NAME_BYTES = 256 };
+enum { SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 256, NAME_BYTES = 256 };
 
 /* Of an input whose chunks are taken over. */
 #define CHUNK_SAMPLES_LEAST ((size_t)4 << 10)
@@ -161,21 +161,29 @@ static size_t layer_shards(const struct layout *layout)
     return layout->channels * layout->shards[ROWS] * layout->shards[COLUMNS];
 }
 
-/* No more than a shelf has chunks. */
+/* What each worker takes: samples, what they become, and tables. */
+static size_t worker_bytes(const struct layout *layout)
+{
+    return codec_plain_bytes(&layout->chain) + codec_coded_bytes(&layout->chain) +
+           codec_worker_bytes(&layout->chain);
+}
+
+/* No more than a shelf has chunks, and no more than take as much memory as a shelf may. */
 static size_t workers_of(const struct layout *layout, size_t threads)
 {
-    return size_least(size_least(threads, WORKERS_MOST),
-                      layout->channels * layout->chunks[ROWS] * layout->chunks[COLUMNS]);
+    const size_t chunks = layout->channels * layout->chunks[ROWS] * layout->chunks[COLUMNS];
+
+    return size_least(size_least(threads, chunks), size_most(1, SHELF_BYTES / worker_bytes(layout)));
 }
 
 size_t zarr_sink_bytes(const struct header *header, const struct sink_request *request)
 {
     const struct layout layout = layout_of(header, request);
-    const size_t workers = workers_of(&layout, request->threads), shards = layer_shards(&layout);
+    const size_t shards = layer_shards(&layout);
 
     return layout.chunk[PLANES] * header_plane_bytes(header) +
-           workers * (codec_plain_bytes(&layout.chain) + codec_worker_bytes(&layout.chain)) +
-           (workers + SLOTS_BESIDE) * codec_coded_bytes(&layout.chain) +
+           workers_of(&layout, request->threads) * worker_bytes(&layout) +
+           SLOTS_BESIDE * codec_coded_bytes(&layout.chain) +
            shards * (shard_chunks(&layout) * sizeof(struct codec_place) + sizeof(uint64_t));
 }
 

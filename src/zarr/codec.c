@@ -171,7 +171,7 @@ static size_t buffers_of(const struct codec_chain *chain)
 size_t codec_worker_bytes(const struct codec_chain *chain)
 {
     /* libzstd's tables grow with the level and the chunk. What it takes was measured with release 1.5.4. */
-    const size_t tables = (size_t)3 << 20, large_tables = (size_t)56 << 20, most_small_level = 4;
+    const size_t tables = (size_t)3 << 20, large_tables = (size_t)13 << 20, most_small_level = 4;
     size_t bytes = buffers_of(chain) * bytes_after(chain, chain->count);
 
     for (size_t i = 0; i < chain->count; i++)
