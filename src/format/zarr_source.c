@@ -56,7 +56,7 @@ static bool read_image(struct zarr_source *zarr, const char *key, const char *in
     if (!multiscale_read(&zarr->image, zarr->attributes, resolution, &zarr->store, key, fault))
         return false;
     zarr->is_image = true;
-    if ((size_t)snprintf(zarr->prefix, sizeof zarr->prefix, "%s/", zarr->image.path) >= sizeof zarr->prefix ||
+    if ((size_t)snprintf(zarr->prefix, sizeof zarr->prefix, "%s/", zarr->image.path) >= ARRAY_FOLDER_MOST ||
         (size_t)snprintf(zarr->key, sizeof zarr->key, "%s%s", zarr->prefix, inside) >= sizeof zarr->key)
         return store_refuse(&zarr->store, key, fault, "path: too long");
     if (!read_tree(&zarr->store, zarr->key, &zarr->more, fault))

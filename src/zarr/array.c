@@ -548,20 +548,13 @@ bool array_read(struct array *array, const struct json_value *metadata, const st
            (codec_load(&array->chain, STATUS_INPUT, fault) || store_prefix(store, key, fault));
 }
 
-uint64_t array_files(const struct array *array, size_t axis)
-{
-    return (array->shape[axis] - 1) / array->file[axis] + 1;
-}
-
-bool array_key(const struct array *array, const char *folder, const uint64_t *numbers,
+void array_key(const struct array *array, const char *folder, const uint64_t *numbers,
                char key[STORE_KEY_MOST])
 {
-    size_t used = (size_t)snprintf(key, STORE_KEY_MOST, "%s%s", folder, array->has_letter ? "c" : "");
-
-    for (size_t i = 0; i < array->axes && used < STORE_KEY_MOST; i++) {
+    diag_append(strcpy(key, folder), STORE_KEY_MOST, "%s", array->has_letter ? "c" : "");
+    for (size_t i = 0; i < array->axes; i++) {
         const char separator[2] = {array->separator, '\0'};
-        used += (size_t)snprintf(key + used, STORE_KEY_MOST - used, "%s%llu",
-                                 i > 0 || array->has_letter ? separator : "", (unsigned long long)numbers[i]);
+        diag_append(key, STORE_KEY_MOST, "%s%llu", i > 0 || array->has_letter ? separator : "",
+                    (unsigned long long)numbers[i]);
     }
-    return used < STORE_KEY_MOST;
 }

@@ -34,12 +34,10 @@ struct array {
 bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
                 const char *key, struct fault *fault);
 
-/* How many files along an axis there are if none is missing. */
-uint64_t array_files(const struct array *array, size_t axis);
-
-/* The key of a file by its numbers, behind that of the array's folder: empty, or with a slash at its end.
-   False if it is too long. */
-bool array_key(const struct array *array, const char *folder, const uint64_t *numbers,
+/* The key of a file by its numbers, behind that of the array's folder: empty, or with a slash at its end, and
+   of at most ARRAY_FOLDER_MOST bytes with the byte 0. */
+#define ARRAY_FOLDER_MOST (STORE_KEY_MOST - ARRAY_MOST_AXES * 21 - 1)
+void array_key(const struct array *array, const char *folder, const uint64_t *numbers,
                char key[STORE_KEY_MOST]);
 
 #endif

@@ -287,12 +287,6 @@ static bool fill_all(struct filling *filling, struct fault *fault)
                         fault);
 }
 
-/* The key of a chunk's file; no axis has so many digits that it would not fit. */
-static void name_file(const struct array_reader *reader, const uint64_t *numbers, char key[STORE_KEY_MOST])
-{
-    array_key(&reader->array, reader->folder, numbers, key);
-}
-
 /* Read the index of a shard. If there is no such file, none of its chunks is there. */
 static bool read_index(struct filling *filling, struct member *member, size_t turn, struct fault *fault)
 {
@@ -308,7 +302,7 @@ static bool read_index(struct filling *filling, struct member *member, size_t tu
 
     (void)member;
     find_numbers(&filling->span, array->axes, turn, numbers);
-    name_file(reader, numbers, key);
+    array_key(array, reader->folder, numbers, key);
     if (!store_find(reader->store, key, &file, fault))
         return false;
     if (file.descriptor < 0) {
@@ -412,7 +406,7 @@ static bool load(const struct array_reader *reader, struct member *member, const
     *plain = NULL;
     if (place.offset == CODEC_ABSENT)
         return true;
-    name_file(reader, numbers, key);
+    array_key(&reader->array, reader->folder, numbers, key);
     if (!store_find(reader->store, key, &file, fault))
         return false;
     if (file.descriptor < 0)
