@@ -49,6 +49,14 @@ head -c 5000 volumes/scan-nrrd.nrrd > bad/cut.nrrd
     as_one 2 4 none.nrrd bad/cut.nrrd volumes/scan-npy.npy
 }
 
+# A folder of chunks is written by rank 0.
+mkdir whole
+voxfilt -q -i scan.raw -d 20,9,40 -t u16 -s 3 -o whole/made.zarr --tee 1:whole/one.zarr
+ranks 3 voxfilt-mpi -q -i scan.raw -d 20,9,40 -t u16 -s 3 -o made.zarr --tee 1:one.zarr > ../stdout 2> ../stderr < /dev/null
+diff -r whole/made.zarr made.zarr > ../differences && diff -r whole/one.zarr one.zarr >> ../differences
+result $? 'a folder of three ranks is that of one process'
+rm -rf whole made.zarr one.zarr
+
 # ---------------------------------------------------------------- stacks of files
 
 make_volume -d 32,32,60 -t u16 -o deep.raw
