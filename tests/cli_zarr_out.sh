@@ -145,6 +145,10 @@ same_folder 'get the ending' scan.zarr more/scan.zarr
 accepts 'states on the way' '' voxfilt -i scan.nhdr -s 4 --tee 2:two.zarr -o four.zarr
 voxfilt -i scan.nhdr -s 2 -o more/two.zarr
 same_folder 'are as the run that stops there' two.zarr more/two.zarr
+accepts 'a folder as input' 'voxfilt: two.zarr/zarr.json: left out: name
+' convert two.zarr/ --out-format nrrd -o more/
+[ -s more/two.nrrd ]
+result $? 'gives its name without a slash'
 accepts 'and on the disk' '' convert -i scan.nhdr --sync -o synced.zarr
 same 'as ever' scan.zarr/0/c/0/0/0 synced.zarr/0/c/0/0/0
 voxfilt -i scan.nhdr -f identity --explain -o no.zarr > ../stdout

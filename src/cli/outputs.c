@@ -39,9 +39,9 @@ static bool names_directory(const char *path)
 }
 
 /* In a folder an output has the input's name, with the ending of the format that is asked for. */
-static char *name_in_directory(const struct options *options, const char *input, struct fault *fault)
+static char *join_name(const struct options *options, const char *name, struct fault *fault)
 {
-    const char *directory = options->output, *name = path_base_name(input), *ending = "";
+    const char *directory = options->output, *ending = "";
     const struct format *format = options->out_format;
     size_t length = strlen(name), size;
     char *path;
@@ -55,6 +55,20 @@ static char *name_in_directory(const struct options *options, const char *input,
     if (path != NULL)
         snprintf(path, size, "%s%s%.*s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/",
                  (int)length, name, *ending == '\0' ? "" : ".", ending);
+    return path;
+}
+
+/* The name of an input that is a folder may have slashes behind it. */
+static char *name_in_directory(const struct options *options, const char *input, struct fault *fault)
+{
+    char *name = mem_text(input, fault), *path;
+
+    if (name == NULL)
+        return NULL;
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    path = join_name(options, path_base_name(name), fault);
+    mem_free(name);
     return path;
 }
 
