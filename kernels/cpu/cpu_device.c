@@ -122,7 +122,7 @@ const struct cpu_build *cpu_device_build(void)
 /* AMD's processors are taken for a Zen 5, all others for an Intel Xeon of whose threads two share a core. */
 double cpu_device_times(const struct cpu_build *build, enum work_type work)
 {
-#ifdef HAVE_CPU_V3
+#if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
     if (__builtin_cpu_is("amd"))
         return build->times;
 #endif
