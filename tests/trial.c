@@ -163,6 +163,12 @@ static bool takes_large(const struct way *way, uint64_t number)
     return harness_has_turn(number + (uint64_t)(way - ways), way->of_large);
 }
 
+/* Two ways of one kernel take others of its trials. */
+static bool takes_own(const struct way *way, uint64_t number)
+{
+    return harness_has_turn(number + 64 + (uint64_t)(way - ways), way->of_own);
+}
+
 static bool has_turn(const struct way *way, const struct attempt *attempt, bool all_ways)
 {
     const struct trial *trial = attempt->trial;
@@ -170,6 +176,8 @@ static bool has_turn(const struct way *way, const struct attempt *attempt, bool 
     if (trial->rung != NULL && (way->rung == NULL || strcmp(way->rung, trial->rung) != 0))
         return false;
     if (trial->large && !takes_large(way, attempt->number))
+        return false;
+    if (all_ways && trial->rung != NULL && !takes_own(way, attempt->number))
         return false;
     return all_ways || way_has_turn(way, attempt->number);
 }

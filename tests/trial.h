@@ -25,7 +25,8 @@ struct trial {
 /* A number for the trial that is as good as random, and the same in every run. */
 uint64_t trial_number(const struct trial *trial);
 
-/* In the ways whose turn it is, or in all of them. The cut changes from trial to trial. */
+/* In the ways whose turn it is, or in all of them, of which those of the trial's kernel may take a part of
+   its trials. The cut changes from trial to trial. */
 void trial_check(const struct trial *trial, bool all_ways);
 
 /* Trials that a way has served so far: in a work type under an edge rule, or under any. */

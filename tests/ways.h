@@ -15,6 +15,7 @@ struct way {
     const char *rung;  /* the kernel; NULL: what the backend takes by itself */
     unsigned turns;    /* of so many things to try, it takes one */
     unsigned of_large; /* and of those it takes large grids, one of so many */
+    unsigned of_own;   /* of trials for its kernel alone, it takes one of so many */
 };
 
 /* Open the devices. 0: this machine has none of the kind. */

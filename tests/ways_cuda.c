@@ -40,6 +40,7 @@ static void name_way(struct way *way, enum ways_cuda_kind kind, const char *rung
     way->rung = rung;
     way->turns = ways_cuda_turns(rung);
     way->of_large = ways_cuda_large_turns(rung);
+    way->of_own = ways_cuda_own_turns(rung);
 }
 
 size_t ways_open(void)

@@ -10,6 +10,9 @@ unsigned ways_cuda_turns(const char *rung);
 /* Of its turns, it takes large grids in one of so many. */
 unsigned ways_cuda_large_turns(const char *rung);
 
+/* Of the trials for the kernel alone, it takes one of so many. */
+unsigned ways_cuda_own_turns(const char *rung);
+
 /* What a GPU may be besides what it is: with little shared memory and code of the oldest compute capability;
    with more multiprocessors than most grids of tests have tiles. */
 enum ways_cuda_kind { WAYS_CUDA_USUAL, WAYS_CUDA_OLD, WAYS_CUDA_LARGE, WAYS_CUDA_KINDS };

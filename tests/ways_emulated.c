@@ -1,6 +1,7 @@
 /* What the emulated GPU adds to its ways: fewer turns, for it is slow, and another order of threads in each.
  */
 #include "emulation.h"
+#include "harness.h"
 #include "ways.h"
 #include "ways_cuda.h"
 
@@ -35,6 +36,13 @@ unsigned ways_cuda_large_turns(const char *rung)
             return 8;
     }
     return 1;
+}
+
+/* A third of those launches every kernel that all of them do. Other rungs have kernels that few trials are
+   for, and a thinned run leaves most trials out as it is. */
+unsigned ways_cuda_own_turns(const char *rung)
+{
+    return harness_thinning() == 1 && rung != NULL && strcmp(rung, "plane") == 0 ? 3 : 1;
 }
 
 /* As it was before it became anything else. */
