@@ -49,32 +49,44 @@ static void place_rows(const struct piece *x, size_t rows, size_t box_row, size_
         memcpy(to + y * box_row + x->place * pixel, from + y * x->count * pixel, x->count * pixel);
 }
 
-/* Read a plane piece by piece. */
-static bool read_around(struct source *source, unsigned char *samples, size_t volume,
-                        const struct region *box, size_t plane, unsigned char *scratch, struct fault *fault)
+/* Read a piece of some planes, one after the other. */
+static bool read_piece(struct source *source, unsigned char *samples, size_t volume, const struct region *box,
+                       const struct piece *x, const struct piece *y, size_t first, size_t planes,
+                       unsigned char *scratch, struct fault *fault)
 {
     const struct grid *grid = &source->header.grid;
-    const bool has_rows = grid->axes == 3;
-    const size_t pixel = pixel_bytes(source), row = box->count[0] * pixel;
-    struct piece x[2], y[2] = {{0, 1, 0}};
-    size_t across = pieces_of(box, 0, grid->nx, x);
-    size_t down = has_rows ? pieces_of(box, 1, grid->ny, y) : 1;
-    struct region part = region_of_planes(grid, plane, 1);
+    const size_t pixel = pixel_bytes(source), row = box->count[0] * pixel, plane = plane_bytes(source, box);
 
-    for (size_t j = 0; j < down; j++) {
-        for (size_t i = 0; i < across; i++) {
-            part.first[0] = x[i].first;
-            part.count[0] = x[i].count;
-            if (has_rows) {
-                part.first[1] = y[j].first;
-                part.count[1] = y[j].count;
-            }
-            if (!source_read_box(source, scratch, volume, &part, fault))
-                return false;
-            place_rows(&x[i], y[j].count, row, pixel, scratch, samples + y[j].place * row);
+    for (size_t i = 0; i < planes; i++) {
+        struct region part = region_of_planes(grid, first + i, 1);
+        part.first[0] = x->first;
+        part.count[0] = x->count;
+        if (grid->axes == 3) {
+            part.first[1] = y->first;
+            part.count[1] = y->count;
         }
+        if (!source_read_box(source, scratch, volume, &part, fault))
+            return false;
+        place_rows(x, y->count, row, pixel, scratch, samples + i * plane + y->place * row);
     }
     return true;
+}
+
+/* Piece after piece, since a source may hold what stands beside a plane of one. */
+static bool read_around(struct source *source, unsigned char *samples, size_t volume,
+                        const struct region *box, size_t first, size_t planes, unsigned char *scratch,
+                        struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    struct piece x[2], y[2] = {{0, 1, 0}};
+    size_t across = pieces_of(box, 0, grid->nx, x),
+           down = grid->axes == 3 ? pieces_of(box, 1, grid->ny, y) : 1;
+    bool done = true;
+
+    for (size_t i = 0; done && i < across * down; i++)
+        done = read_piece(source, samples, volume, box, &x[i % across], &y[i / across], first, planes,
+                          scratch, fault);
+    return done;
 }
 
 static bool goes_around(const struct source *source, const struct region *box)
@@ -89,7 +101,6 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
                  size_t planes, struct fault *fault)
 {
     struct region part = region_of_planes(&source->header.grid, first, planes);
-    size_t bytes = plane_bytes(source, box);
     unsigned char *scratch;
     bool done;
 
@@ -100,11 +111,8 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
         }
         return source_read_box(source, samples, volume, &part, fault);
     }
-    scratch = mem_alloc(1, bytes, "a plane", fault);
-    done = scratch != NULL;
-    for (size_t i = 0; done && i < planes; i++)
-        done =
-            read_around(source, (unsigned char *)samples + i * bytes, volume, box, first + i, scratch, fault);
+    scratch = mem_alloc(1, plane_bytes(source, box), "a plane", fault);
+    done = scratch != NULL && read_around(source, samples, volume, box, first, planes, scratch, fault);
     mem_free(scratch);
     return done;
 }
