@@ -355,6 +355,17 @@ static keys KEYS(select_present)(const struct ranks *ranks, const key *const *ta
     return KEYS(through_networks)(ranks, window);
 }
 
+/* Whether sorted columns tell that nothing is missing in a vector of windows: it would be the last of one. */
+static bool KEYS(are_whole)(const struct ranks *ranks, size_t x)
+{
+    const key *last = ranks->sorted + (ranks->columns->inputs - 1) * ranks->pitch + x;
+    keys greatest = KEYS(splat)(KEYS_LEAST);
+
+    for (size_t i = 0; i < span_of(ranks->op->x); i++)
+        greatest = KEYS(greatest)(greatest, KEYS(load)(last + i));
+    return !KEYS(differ)(greatest == (key)KEYS_MISSING, KEYS(splat)(0));
+}
+
 /* Find the ranks once more where a sample of the window is missing, but not its centre. */
 static void KEYS(rank_present)(const struct ranks *ranks, int64_t at, int64_t centre, size_t count)
 {
@@ -367,6 +378,8 @@ static void KEYS(rank_present)(const struct ranks *ranks, int64_t at, int64_t ce
     KEYS(find_taps)(ranks, at, centre, taps);
     for (size_t x = 0; x < count; x += KEYED) {
         keys present = none, rank;
+        if (ranks->columns->inputs > 0 && KEYS(are_whole)(ranks, x))
+            continue;
         for (size_t k = 0; k < op->tap_count; k++)
             present -= KEYS(load)(taps[k] + x) < missing;
         if (!KEYS(differ)((present < all) & (KEYS(load)(own + x) < missing), none))

@@ -216,7 +216,7 @@ static const char *reason_for(const struct rung_wish *wish)
 
 /* Of a core, on a sample, in each step of a pass. */
 /* A tap whose weight is an exponential, in taps. */
-#define BILATERAL_TAP 8.0
+#define BILATERAL_TAP 2.0
 
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
