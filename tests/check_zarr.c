@@ -470,7 +470,7 @@ START_TEST(images_are_refused_by_name)
     expect_image("\"ome\": {", "\"ome\": {\"plate\": {}, ", "plate: several images: name the folder of one");
     expect_image("\"type\": \"scale\"", "\"type\": \"rotation\"",
                  "coordinateTransformations: neither a scale nor a translation, which is not supported");
-    expect_image("[2.0,", "[0.0,", "coordinateTransformations: a scale that is no distance");
+    expect_image("[2.0,", "[0.0,", "coordinateTransformations: a scale that is not a distance");
     expect_image("[2.0,", "[", "coordinateTransformations: not a number for each axis");
     expect_image("\"name\": \"z\"", "\"name\": \"y\"",
                  "axes: y: a second axis of its kind, which is not supported");
@@ -478,7 +478,7 @@ START_TEST(images_are_refused_by_name)
     expect_image("\"name\": \"y\", \"type\": \"space\"", "\"name\": \"t\", \"type\": \"time\"",
                  "axes: without x, or z without y");
     put_text("zarr.json", "{\"zarr_format\": 3, NaN}");
-    expect("zarr.json", "zarr.json", "JSON: no name of a member, at byte 19");
+    expect("zarr.json", "zarr.json", "JSON: a member without a name, at byte 19");
     remove_folder();
 }
 END_TEST

@@ -316,12 +316,17 @@ refuses 3 'imgheat: a.tif: a TIFF file: voxfilt filters it' imgheat a.tif -o out
 refuses 3 'imgheat: brain.nii: a NIfTI file: voxfilt filters it' imgheat brain.nii -o out
 
 # Folders, and files without anything in them.
-mkdir folder new.zarr
+mkdir folder new.zarr old.zarr
 : > new.zarr/zarr.json
 folder='which is not read: name files in it; dcm2niix converts those of DICOM'
 refuses 3 "voxfilt: folder: a folder, $folder" voxfilt -i folder -o out
 refuses 3 "imgheat: folder: a folder, $folder" imgheat folder -o out
-refuses 3 'imgheat: new.zarr: a Zarr store, which voxfilt reads' imgheat new.zarr -o out
+refuses 3 'imgheat: new.zarr: a Zarr store: voxfilt filters it as --format zarr' imgheat new.zarr -o out
+refuses 3 'voxfilt: old.zarr/: a folder without zarr.json, .zarray or .zattrs, and so no Zarr store' \
+    voxfilt -i old.zarr/ -o out
+echo '{"zarr_format": 3}' > new.zarr/zarr.json
+refuses 3 'voxfilt: new.zarr/zarr.json: metadata of a Zarr store by its name, which is not read: give its folder' \
+    voxfilt -i new.zarr/zarr.json -o out
 refuses 4 'voxfilt: folder: Is a directory' voxfilt -i folder --format raw -o out
 : > empty
 : > empty.nii

@@ -145,10 +145,20 @@ same_folder 'get the ending' scan.zarr more/scan.zarr
 accepts 'states on the way' '' voxfilt -i scan.nhdr -s 4 --tee 2:two.zarr -o four.zarr
 voxfilt -i scan.nhdr -s 2 -o more/two.zarr
 same_folder 'are as the run that stops there' two.zarr more/two.zarr
-accepts 'a folder as input' 'voxfilt: two.zarr/zarr.json: left out: name
-' convert two.zarr/ --out-format nrrd -o more/
+accepts 'a folder as input' '' convert two.zarr/ --out-format nrrd -o more/
 [ -s more/two.nrrd ]
 result $? 'gives its name without a slash'
+accepts 'a slash behind the name of an output' '' convert -i scan.nhdr -o slash.zarr//
+same_folder 'changes nothing' scan.zarr/0 slash.zarr/0
+refuses 2 'voxfilt: slash.zarr: it exists, and a folder replaces nothing' convert -i scan.nhdr -o slash.zarr/
+accepts 'other formats go into a folder of such a name' 'voxfilt: scan.nhdr: left out: spacing, units
+' convert -i scan.nhdr --out-format npy -o slash.zarr/
+[ -s slash.zarr/scan.npy ]
+result $? 'as into any other'
+mv two.zarr renamed.zarr
+accepts 'a name of its own is a loss' 'voxfilt: renamed.zarr/zarr.json: left out: spacing, name
+' convert -i renamed.zarr -o renamed.raw
+refuses 2 'voxfilt: 2 inputs need a directory: --output DIR/' convert scan.zarr renamed.zarr/
 accepts 'and on the disk' '' convert -i scan.nhdr --sync -o synced.zarr
 same 'as ever' scan.zarr/0/c/0/0/0 synced.zarr/0/c/0/0/0
 voxfilt -i scan.nhdr -f identity --explain -o no.zarr > ../stdout
@@ -163,7 +173,7 @@ refuses 2 'voxfilt: empty.zarr: it exists, and a folder replaces nothing' conver
 ln -s nowhere link.zarr
 refuses 2 'voxfilt: link.zarr: it exists, and a folder replaces nothing' convert -i scan.nhdr -o link.zarr
 refuses 2 'voxfilt: more/scan.zarr: it exists, and a folder replaces nothing' convert scan.nhdr --out-format zarr -o more/
-refuses 2 'voxfilt: standard output: a folder has to have a name' convert -i scan.nhdr --out-format zarr
+refuses 2 'voxfilt: standard output: a folder needs a name (-o)' convert -i scan.nhdr --out-format zarr
 refuses 4 'voxfilt: none/a.zarr: No such file or directory' convert -i scan.nhdr -o none/a.zarr
 refuses 2 'voxfilt: --piece: cat cannot join files of the format zarr; --part writes complete ones' \
     convert -i scan.nhdr --piece 1/2 -o piece.zarr

@@ -152,7 +152,7 @@ static bool open_folder(struct file_out *file, const char *path, struct fault *f
     struct stat info;
 
     if (path_is_standard(path) || path_is_descriptor(path))
-        return fault_set_for(fault, STATUS_USAGE, file->name, "a folder has to have a name");
+        return fault_set_for(fault, STATUS_USAGE, file->name, "a folder needs a name (-o)");
     if (lstat(path, &info) == 0)
         return fault_set_for(fault, STATUS_USAGE, file->name, "it exists, and a folder replaces nothing");
     file->naming.folder = true;

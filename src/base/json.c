@@ -231,7 +231,7 @@ static bool read_escape(struct reader *reader, char **to)
         return read_escaped_unit(reader, to);
     letter = *reader->at == '\0' ? NULL : strchr(letters, *reader->at);
     if (letter == NULL)
-        return complain(reader, "an escape that there is none of");
+        return complain(reader, "an unknown escape");
     *(*to)++ = meant[letter - letters];
     reader->at++;
     return true;
@@ -278,7 +278,7 @@ static bool read_number(struct reader *reader, struct json_value *value)
     char *end;
 
     if (whole == 0 || (whole > 1 && *at == '0'))
-        return complain(reader, "no value");
+        return complain(reader, "a value is missing");
     at += whole;
     if (*at == '.') {
         if (digits_at(at + 1) == 0)
@@ -295,7 +295,7 @@ static bool read_number(struct reader *reader, struct json_value *value)
     value->text = reader->at;
     value->number = strtod(reader->at, &end);
     reader->at += at - reader->at;
-    return end == at || complain(reader, "no number");
+    return end == at || complain(reader, "not a number");
 }
 
 static bool read_word(struct reader *reader, struct json_value *value)
@@ -321,14 +321,14 @@ static bool read_inside(struct reader *reader, struct json_value *value, char cl
     const char *name = NULL;
 
     if (++reader->depth > JSON_MOST_DEPTH)
-        return complain(reader, "values within each other too deep");
+        return complain(reader, "nested too deeply");
     if (!take(reader, closing)) {
         do {
             struct json_value *inner = reader->values + reader->count;
             if (value->kind == JSON_OBJECT &&
-                !((take(reader, '"') || complain(reader, "no name of a member")) &&
+                !((take(reader, '"') || complain(reader, "a member without a name")) &&
                   read_text(reader, &name) &&
-                  (take(reader, ':') || complain(reader, "no colon behind a name"))))
+                  (take(reader, ':') || complain(reader, "no colon after a name"))))
                 return false;
             if (!read_value(reader, name))
                 return false;

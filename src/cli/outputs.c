@@ -21,6 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Longer paths cannot be opened. */
+#define MOST_PATH 4096
+
 static bool is_directory(const char *path)
 {
     struct stat info;
@@ -28,13 +31,32 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Whether it is the name of a folder for outputs, there yet or not. A folder that is itself an output is
- * none. */
-static bool names_directory(const char *path)
+/* How much of a path is before the slashes at its end. */
+static size_t length_before_slashes(const char *path)
 {
-    const struct format *format = path == NULL ? NULL : format_of_name(path);
+    size_t length = strlen(path);
 
-    return path != NULL && *path != '\0' && (format == NULL || !format->folder) &&
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return length;
+}
+
+/* Whether it is the name of an output that is itself a folder; it may have slashes at its end. */
+static bool names_folder(const struct options *options, const char *path)
+{
+    const struct format *format;
+    char name[MOST_PATH];
+
+    snprintf(name, sizeof name, "%.*s", (int)length_before_slashes(path), path);
+    format = format_of_name(name);
+    return options->program == PROGRAM_VOXFILT && format != NULL && format->folder &&
+           (options->out_format == NULL || options->out_format->folder);
+}
+
+/* Whether it is the name of a folder for outputs, there yet or not. */
+static bool names_directory(const struct options *options, const char *path)
+{
+    return path != NULL && *path != '\0' && !names_folder(options, path) &&
            (path[strlen(path) - 1] == '/' || is_directory(path));
 }
 
@@ -65,16 +87,25 @@ static char *name_in_directory(const struct options *options, const char *input,
 
     if (name == NULL)
         return NULL;
-    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
-        name[end - 1] = '\0';
+    name[length_before_slashes(name)] = '\0';
     path = join_name(options, path_base_name(name), fault);
     mem_free(name);
     return path;
 }
 
+/* The name of the output as it was given, but for slashes at the end of a folder's. */
+static char *name_as_given(const struct options *options, struct fault *fault)
+{
+    char *name = mem_text(options->output == NULL ? "-" : options->output, fault);
+
+    if (name != NULL && names_folder(options, name))
+        name[length_before_slashes(name)] = '\0';
+    return name;
+}
+
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    bool directory = names_directory(options->output), done;
+    bool directory = names_directory(options, options->output), done;
 
     *outputs = (struct outputs){.count = 0};
     if (!peers_broadcast(options->peers, &directory, sizeof directory, fault))
@@ -82,8 +113,8 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
     outputs->paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault);
     done = outputs->paths != NULL;
     for (size_t i = 0; done && i < options->input_count; i++) {
-        outputs->paths[i] = directory ? name_in_directory(options, options->inputs[i], fault)
-                                      : mem_text(options->output == NULL ? "-" : options->output, fault);
+        outputs->paths[i] =
+            directory ? name_in_directory(options, options->inputs[i], fault) : name_as_given(options, fault);
         done = outputs->paths[i] != NULL;
         outputs->count += done;
     }
@@ -101,9 +132,6 @@ void outputs_free(struct outputs *outputs)
 }
 
 /* ---- the paths of a command ---- */
-
-/* Longer paths cannot be opened. */
-#define MOST_PATH 4096
 
 /* The use of a path; a set is in this order, with each input behind its output. */
 enum role { TAPS, MASK, OUTPUT, INPUT, EXTRA, TEE };
@@ -491,9 +519,10 @@ static bool refuse_several(const struct options *options, struct fault *fault)
 {
     const char *last = options->inputs[options->input_count - 1];
 
-    if (options->output == NULL && names_directory(last))
+    if (options->output == NULL && names_directory(options, last))
         return refuse_directory(options, last, fault);
-    if (options->output == NULL && options->input_count == 2)
+    /* A folder that is an input is not replaced. */
+    if (options->output == NULL && options->input_count == 2 && !is_directory(last))
         return refuse_second(last, fault);
     return fault_raise(fault, STATUS_USAGE, "%zu inputs need a directory: --output DIR/",
                        options->input_count);
@@ -514,7 +543,7 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
 {
     struct stat info;
 
-    if (!names_directory(options->output))
+    if (!names_directory(options, options->output))
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
     if (stat(options->output, &info) != 0)
         return fault_set_for(fault, STATUS_IO, options->output, "%s", strerror(errno));

@@ -36,6 +36,8 @@ static const struct foreign_type kinds[] = {
     {"a VTK file", ".vti", from_vtk, MARK(0, "<VTKFile"), false},
     {"a MINC file", ".mnc", "mnc2nii converts it to NIfTI", NO_MARK, false},
     {"a FreeSurfer volume", ".mgh .mgz", "mri_convert and nib-convert convert it to NIfTI", NO_MARK, false},
+    {"metadata of a Zarr store", "zarr.json .zarray .zattrs .zgroup .zmetadata", "give its folder", NO_MARK,
+     false},
     {"a ZIP archive", ".npz .zip", "unpack it; an .npz holds files of NumPy", MARK(0, "PK\3\4"), true},
     {"a compressed file", ".gz .bz2 .xz .zst", "decompress it", NO_MARK, true},
 };
@@ -59,7 +61,7 @@ static bool ends_with(const char *path, const char *ending, size_t length)
 {
     size_t path_length = strlen(path);
 
-    return path_length > length && strncasecmp(path + path_length - length, ending, length) == 0;
+    return path_length >= length && strncasecmp(path + path_length - length, ending, length) == 0;
 }
 
 const struct foreign_type *foreign_type_of_name(const char *path)
@@ -98,7 +100,9 @@ bool foreign_type_check_folder(const char *path, struct fault *fault)
         return true;
     return fault_set_for(fault, STATUS_INPUT, path, "%s",
                          store_is_at(path, metadata, sizeof metadata)
-                             ? "a Zarr store, which voxfilt reads"
+                             ? "a Zarr store: voxfilt filters it as --format zarr"
+                         : ends_with(path, ".zarr", 5) || ends_with(path, ".zarr/", 6)
+                             ? "a folder without zarr.json, .zarray or .zattrs, and so no Zarr store"
                              : "a folder, which is not read: name files in it; dcm2niix converts those of "
                                "DICOM");
 }

@@ -280,6 +280,17 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
         format_drop(dropped, size, "translation");
 }
 
+/* Whether the image has the name of its folder, without the ending, which an output without names would have
+   as well; or that of the root of all groups. */
+static bool has_own_name(const struct zarr_source *zarr, const struct json_value *image)
+{
+    const char *folder = path_base_name(zarr->folder), *name = json_text_of(json_member(image, "name"));
+    const size_t length = format_stem_length(folder);
+
+    return name != NULL &&
+           (strcmp(name, "/") == 0 || (strlen(name) == length && strncmp(name, folder, length) == 0));
+}
+
 bool zarr_source_display_holds(const struct source *source, const struct header *written)
 {
     return written->values <= VALUES_FILTERED && written->choice.count == 0 &&
@@ -293,16 +304,21 @@ void zarr_source_list_dropped(const struct source *source, const struct format *
     const struct json_value *home = multiscale_home(zarr->attributes);
     /* The format itself keeps more than others do. */
     const bool same = sink->family == source->format->family;
+    const struct json_value *image = json_first(json_member(home, "multiscales"));
     const bool shown = same && zarr_source_display_holds(source, written);
     const char *const in_folder[] = {"ome", "multiscales", home == zarr->attributes && shown ? "omero" : NULL,
                                      NULL};
     const char *const in_home[] = {"multiscales", "version", shown ? "omero" : NULL, NULL};
-    const char *const in_image[] = {"axes",    "datasets",           "coordinateTransformations",
-                                    "version", same ? "name" : NULL, NULL};
+    const char *const in_image[] = {"axes",
+                                    "datasets",
+                                    "coordinateTransformations",
+                                    "version",
+                                    same || has_own_name(zarr, image) ? "name" : NULL,
+                                    NULL};
 
     (void)path;
     if (zarr->is_image)
-        drop_members(json_first(json_member(home, "multiscales")), in_image, dropped, size);
+        drop_members(image, in_image, dropped, size);
     if (zarr->is_image && !same)
         drop_axes(source, sink, dropped, size);
     if (home != zarr->attributes)

@@ -358,7 +358,7 @@ static bool decompress_blosc(struct bytes *bytes, unsigned char *to, size_t room
     plain = load_little(bytes->from + BLOSC_SIZE_AT, 4);
     coded = load_little(bytes->from + BLOSC_CODED_AT, 4);
     if (coded != bytes->size)
-        return fault_raise(fault, STATUS_INPUT, "blosc: its header tells of %llu bytes, and there are %zu",
+        return fault_raise(fault, STATUS_INPUT, "blosc: its header says %llu bytes, but there are %zu",
                            (unsigned long long)coded, bytes->size);
     if (plain > room)
         return refuse_more(room, fault);

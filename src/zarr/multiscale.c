@@ -147,9 +147,9 @@ static bool check_scales(const struct reading *reading)
     for (size_t i = 0; i < multiscale->axes; i++) {
         const struct axis *axis = &multiscale->axis[i];
         if (axis->kind <= AXIS_Z && !(axis->scale >= LEAST_SPACING && axis->scale <= MOST_SPACING))
-            return refuse(reading, "coordinateTransformations", "a scale that is no distance");
+            return refuse(reading, "coordinateTransformations", "a scale that is not a distance");
         if (!isfinite(axis->place))
-            return refuse(reading, "coordinateTransformations", "a translation without end");
+            return refuse(reading, "coordinateTransformations", "a translation that is not finite");
     }
     return true;
 }
@@ -209,7 +209,7 @@ bool multiscale_read(struct multiscale *multiscale, const struct json_value *att
     if (json_member(attributes, "bioformats2raw.layout") != NULL ||
         json_member(home, "bioformats2raw.layout") != NULL)
         return refuse(&reading, "bioformats2raw.layout",
-                      "several images: name the folder of one, as 0 in this");
+                      "several images: name the folder of one, such as 0 in this one");
     if (image == NULL || images->kind != JSON_ARRAY)
         return refuse(&reading, "multiscales", "missing, and a group has no samples: name an array in it");
     multiscale->others = images->count - 1;
