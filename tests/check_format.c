@@ -550,6 +550,8 @@ START_TEST(names_promise_formats)
     for (size_t i = 0; format_list[i] != NULL; i++)
         ck_assert_ptr_eq(format_of_name(path_in(format_list[i], path)), format_list[i]);
     ck_assert_ptr_eq(format_of_name("a/b.NII.GZ"), format_of_name("x.nii.gz"));
+    ck_assert_ptr_eq(format_of_name("store.zarr//"), &format_zarr);
+    ck_assert_ptr_null(format_of_name("folder.nii/"));
     ck_assert_ptr_null(format_of_name("nii"));
     ck_assert_ptr_null(format_of_name("volume.nii.bak"));
 }

@@ -148,8 +148,9 @@ same_folder 'are as the run that stops there' two.zarr more/two.zarr
 accepts 'a folder as input' '' convert two.zarr/ --out-format nrrd -o more/
 [ -s more/two.nrrd ]
 result $? 'gives its name without a slash'
-accepts 'a slash behind the name of an output' '' convert -i scan.nhdr -o slash.zarr//
-same_folder 'changes nothing' scan.zarr/0 slash.zarr/0
+accepts 'slashes behind the names of outputs' '' voxfilt -i scan.nhdr -s 4 --tee 2:state.zarr/ -o slash.zarr//
+same_folder 'change nothing' four.zarr/0 slash.zarr/0
+same_folder 'not of states either' two.zarr/0 state.zarr/0
 refuses 2 'voxfilt: slash.zarr: it exists, and a folder replaces nothing' convert -i scan.nhdr -o slash.zarr/
 accepts 'other formats go into a folder of such a name' 'voxfilt: scan.nhdr: left out: spacing, units
 ' convert -i scan.nhdr --out-format npy -o slash.zarr/

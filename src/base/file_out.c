@@ -153,10 +153,11 @@ static bool open_folder(struct file_out *file, const char *path, struct fault *f
 
     if (path_is_standard(path) || path_is_descriptor(path))
         return fault_set_for(fault, STATUS_USAGE, file->name, "a folder needs a name (-o)");
-    if (lstat(path, &info) == 0)
+    file->name[path_length_before_slashes(file->name)] = '\0';
+    if (lstat(file->name, &info) == 0)
         return fault_set_for(fault, STATUS_USAGE, file->name, "it exists, and a folder replaces nothing");
     file->naming.folder = true;
-    file->naming.target = strdup(path);
+    file->naming.target = strdup(file->name);
     return file->naming.target == NULL ? refuse(file, fault) : open_temporary(file, NULL, fault);
 }
 

@@ -17,8 +17,8 @@ struct naming;
    their place. The path is copied. */
 bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
 
-/* Likewise for a target that is a folder: it is made under a temporary name for files of folder_out.h. A
-   target that is there already is refused. */
+/* Likewise for a target that is a folder: it is made under a temporary name for files of folder_out.h.
+   Slashes at the end of the path are left out. A target that is there already is refused. */
 bool file_out_open_folder(struct file_out **file, const char *path, struct fault *fault);
 
 /* Whether a path names a new or regular target. */

@@ -78,6 +78,15 @@ const char *path_base_name(const char *path)
     return path + path_folder_length(path);
 }
 
+size_t path_length_before_slashes(const char *path)
+{
+    size_t length = strlen(path);
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return length;
+}
+
 bool path_same_folder(const char *path, const char *other)
 {
     size_t length = path_folder_length(path);

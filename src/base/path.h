@@ -21,6 +21,9 @@ char *path_target(const char *path);
 size_t path_folder_length(const char *path);
 const char *path_base_name(const char *path);
 
+/* How much of a path is before the slashes at its end; of "/" all. */
+size_t path_length_before_slashes(const char *path);
+
 /* Whether the paths of two files have the same folder. */
 bool path_same_folder(const char *path, const char *other);
 

@@ -21,9 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Longer paths cannot be opened. */
-#define MOST_PATH 4096
-
 static bool is_directory(const char *path)
 {
     struct stat info;
@@ -31,24 +28,11 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* How much of a path is before the slashes at its end. */
-static size_t length_before_slashes(const char *path)
-{
-    size_t length = strlen(path);
-
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    return length;
-}
-
 /* Whether it is the name of an output that is itself a folder; it may have slashes at its end. */
 static bool names_folder(const struct options *options, const char *path)
 {
-    const struct format *format;
-    char name[MOST_PATH];
+    const struct format *format = format_of_name(path);
 
-    snprintf(name, sizeof name, "%.*s", (int)length_before_slashes(path), path);
-    format = format_of_name(name);
     return options->program == PROGRAM_VOXFILT && format != NULL && format->folder &&
            (options->out_format == NULL || options->out_format->folder);
 }
@@ -87,7 +71,7 @@ static char *name_in_directory(const struct options *options, const char *input,
 
     if (name == NULL)
         return NULL;
-    name[length_before_slashes(name)] = '\0';
+    name[path_length_before_slashes(name)] = '\0';
     path = join_name(options, path_base_name(name), fault);
     mem_free(name);
     return path;
@@ -99,7 +83,7 @@ static char *name_as_given(const struct options *options, struct fault *fault)
     char *name = mem_text(options->output == NULL ? "-" : options->output, fault);
 
     if (name != NULL && names_folder(options, name))
-        name[length_before_slashes(name)] = '\0';
+        name[path_length_before_slashes(name)] = '\0';
     return name;
 }
 
@@ -132,6 +116,9 @@ void outputs_free(struct outputs *outputs)
 }
 
 /* ---- the paths of a command ---- */
+
+/* Longer paths cannot be opened. */
+#define MOST_PATH 4096
 
 /* The use of a path; a set is in this order, with each input behind its output. */
 enum role { TAPS, MASK, OUTPUT, INPUT, EXTRA, TEE };

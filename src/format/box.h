@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A box that goes past the end of an axis goes on at its beginning; it is no longer than the axis. Of its
-   planes nothing counts here: those that are asked for are read. */
+/* A box that goes past the end of an axis goes on at its beginning; it is no longer than the axis. Its
+   planes do not count here: those that are asked for are read. */
 
 /* Read planes of one volume of a `random` source, each as far as the box has it: in any order, and from
    several threads. */

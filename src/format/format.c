@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/size.h"
 #include "png/icc.h"
 #include "byte_stream.h"
@@ -258,12 +259,15 @@ const struct format *format_of_start(const unsigned char *start, size_t size)
                                            : format;
 }
 
-/* The length of a path without the dot and the ending of a format; 0 if it ends otherwise. */
+/* The length of a path without the dot and the ending of a format; 0 if it ends otherwise. The name of a
+   folder may have slashes behind it. */
 static size_t length_before(const char *path, const struct format *format)
 {
-    size_t length = strlen(path), own = strlen(format->name) + 1;
+    size_t length = format->folder ? path_length_before_slashes(path) : strlen(path);
+    size_t ending = strlen(format->name), own = ending + 1;
 
-    return length > own && path[length - own] == '.' && strcasecmp(path + length - own + 1, format->name) == 0
+    return length > own && path[length - own] == '.' &&
+                   strncasecmp(path + length - ending, format->name, ending) == 0
                ? length - own
                : 0;
 }

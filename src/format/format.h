@@ -132,8 +132,8 @@ struct source {
     size_t data_files;     /* files that hold samples, not counting that of the header */
     bool random;      /* planes and boxes can be read in any order and by several threads at once (read_at,
                          read_box) */
-    bool has_threads; /* it reads with threads of its own, and each chunk of a file once only if whoever reads
-                         goes on where he has stopped */
+    bool has_threads; /* it reads with threads of its own, and reads each chunk of a file only once if planes
+                         are asked for in order */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
     const struct source *slice;
     void *state; /* the format's own */

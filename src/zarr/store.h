@@ -24,7 +24,7 @@ enum store_metadata {
 extern const char *const store_metadata[];
 enum store_metadata store_metadata_of(const char *name);
 
-/* Whether a path is that of a folder with metadata; `file` then gets the path of these, or is cut off if it
+/* Whether a path is that of a folder with metadata; `file` then gets the path of these, cut off where it
    is too small. */
 bool store_is_at(const char *path, char *file, size_t size);
 
