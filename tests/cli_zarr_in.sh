@@ -75,6 +75,9 @@ voxfilt: image.zarr/.zattrs: left out: spacing, axes
 ' \
     voxfilt -f identity -i image.zarr -o series.raw
 same 'of volumes, one after the other' plain.raw series.raw
+voxfilt -f gauss:1 -i image.zarr --explain > ../stdout
+grep -q '^grid .*, a series of 2 (C 2), ' ../stdout
+result $? 'whose axes a plan names'
 accepts 'of which one is read' 'voxfilt: image.zarr/.zattrs: 1 smaller resolution left out (--resolution)
 voxfilt: image.zarr/.zattrs: left out: spacing, axes
 ' \

@@ -87,6 +87,9 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes, channels counted. */
 size_t header_samples(const struct header *header);
 
+/* Add the next axis of a series, if it has more than one index: "C 3". */
+void header_add_series(struct header *header, const char *name, uint64_t extent);
+
 /* Tell, by the chunks of a picture, what its colours mean. The chunks stay where they are. */
 void header_describe_colour(struct header *header, const struct png_chunks *chunks);
 

@@ -134,9 +134,7 @@ static void describe_series(struct header *header, const struct tiff_text *text)
 {
     for (const char *axis = text->order; header->volumes > 1 && *axis != '\0'; axis++) {
         uint64_t extent = *axis == 'C' ? text->channels : *axis == 'T' ? text->frames : 1;
-        if (extent > 1)
-            diag_append(header->series, sizeof header->series, "%s%c %llu",
-                        header->series[0] != '\0' ? ", " : "", *axis, (unsigned long long)extent);
+        header_add_series(header, (char[2]){*axis}, extent);
     }
 }
 

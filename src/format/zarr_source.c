@@ -125,6 +125,17 @@ unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3])
     return count;
 }
 
+/* An array alone does not say what its axes are. */
+static void name_series(struct header *header, const struct zarr_source *zarr)
+{
+    static const char *const names[] = {[AXIS_CHANNEL] = "C", [AXIS_TIME] = "T", [AXIS_OTHER] = "other"};
+
+    for (size_t i = zarr->is_image ? zarr->array.axes : 0; i-- > 0;) {
+        if (zarr->image.axis[i].kind > AXIS_Z)
+            header_add_series(header, names[zarr->image.axis[i].kind], zarr->array.shape[i]);
+    }
+}
+
 static void set_grid(struct header *header, const struct zarr_source *zarr, const size_t space[3],
                      unsigned axes)
 {
@@ -136,6 +147,7 @@ static void set_grid(struct header *header, const struct zarr_source *zarr, cons
     for (unsigned axis = 0; axis < axes; axis++)
         extents[axis] = (size_t)shape[space[axis]];
     header->grid = grid_make(axes, extents[0], extents[1], extents[2]);
+    name_series(header, zarr);
     header->type = zarr->array.chain.type;
     header->endian = endian_native();
 }
