@@ -117,4 +117,13 @@ voxfilt -j 1 -f gauss:1 -i large.zarr -o some.raw --explain > ../got
 grep -q '^memory .* for reading the input$' ../got
 result $? 'the plan tells what reading takes'
 
+# Each comma asks for room for a value. Sanitizers leave too little for a limit.
+if (ulimit -v 200000; voxfilt --version) > ../bare 2>&1; then
+    mkdir commas.zarr
+    head -c 8388608 /dev/zero | tr '\0' , > commas.zarr/zarr.json
+    (ulimit -v 200000; voxfilt -i commas.zarr -o some.raw) 2> ../stderr
+    [ $? = 6 ] && grep -q '^voxfilt: commas.zarr/zarr.json: not enough memory for JSON: 8388609 x 40 bytes$' ../stderr
+    result $? 'metadata for which there is no memory are refused'
+fi
+
 conclude

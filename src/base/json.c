@@ -392,7 +392,7 @@ bool json_read(struct json_tree *tree, const char *text, size_t size, struct fau
     tree->values =
         tree->text == NULL ? NULL : mem_zeroed(most_values(text, size), sizeof *tree->values, "JSON", fault);
     if (tree->values == NULL) {
-        mem_free(tree->text);
+        json_free(tree);
         return false;
     }
     memcpy(tree->text, text, size);

@@ -62,7 +62,7 @@ struct json_tree {
 };
 
 /* Read a text of `size` bytes. It must be one value of JSON as the standard has it, in UTF-8: NaN is none,
-   and no text within has a byte 0. The fault says where it is not. */
+   and no text within has a byte 0. The fault says where it is not, and the tree is empty. */
 bool json_read(struct json_tree *tree, const char *text, size_t size, struct fault *fault);
 void json_free(struct json_tree *tree);
 
