@@ -140,9 +140,8 @@ static bool read_boxes(struct source *source, const unsigned char *samples, stru
     for (size_t i = 0; done && i < LENGTH(boxes); i++) {
         size_t first = region_first_plane(&boxes[i], grid), planes = region_planes(&boxes[i], grid);
         size_t bytes = region_samples(&boxes[i], grid) * size;
-        memcpy(kept, samples + first * header_plane_bytes(&source->header),
-               planes * header_plane_bytes(&source->header));
-        region_cut(&boxes[i], grid, size, kept, planes);
+        region_cut(&boxes[i], grid, size, samples + first * header_plane_bytes(&source->header), planes,
+                   kept);
         done = source_read_box(source, got, 0, &boxes[i], fault);
         ck_assert_msg(!done || memcmp(got, kept, bytes) == 0, "%s: box %zu", source->format->name, i);
     }

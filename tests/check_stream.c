@@ -764,7 +764,7 @@ static void ck_region(const struct example *example, const char *more, const str
     ck_assert_uint_eq(outcome.onlooker.seen[OBSERVER_INPUT], first + count);
     seen = onlooker->out + first * onlooker->out_plane;
     region_cut(&onlooker->kept, &onlooker->computed,
-               onlooker->out_plane / grid_plane_samples(&onlooker->computed), seen, count);
+               onlooker->out_plane / grid_plane_samples(&onlooker->computed), seen, count, seen);
     ck_assert_mem_eq(seen, expected, size);
     free(expected);
     outcome_free(&outcome);

@@ -153,22 +153,6 @@ bool box_read_runs(const struct file_in *file, uint64_t begin, const struct regi
     return done;
 }
 
-/* Cut the box out of a plane. */
-static void cut(const struct source *source, const struct region *box, const unsigned char *plane,
-                unsigned char *to)
-{
-    const struct grid *grid = &source->header.grid;
-    const size_t pixel = pixel_bytes(source);
-    struct piece x[2];
-    size_t across = pieces_of(box, 0, grid->nx, x);
-
-    for (size_t y = 0; y < rows_of(box, grid); y++) {
-        size_t row = grid->axes == 3 ? (box->first[1] + y) % grid->ny : 0;
-        for (size_t i = 0; i < across; i++, to += x[i - 1].count * pixel)
-            memcpy(to, plane + (row * grid->nx + x[i].first) * pixel, x[i].count * pixel);
-    }
-}
-
 bool box_read(struct source *source, void *samples, const struct region *box, size_t planes,
               struct fault *fault)
 {
@@ -179,7 +163,8 @@ bool box_read(struct source *source, void *samples, const struct region *box, si
     for (size_t i = 0; done && i < planes; i++) {
         done = source_read(source, plane, 1, fault);
         if (done)
-            cut(source, box, plane, (unsigned char *)samples + i * bytes);
+            region_cut(box, &source->header.grid, sample_size(source->header.type), plane, 1,
+                       (unsigned char *)samples + i * bytes);
     }
     mem_free(plane);
     return done;

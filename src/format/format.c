@@ -430,10 +430,8 @@ static bool read_and_cut(struct source *source, unsigned char *samples, size_t f
 
     for (size_t i = 0; done && i < planes; i++) {
         done = source->format->read_at(source, plane, first + i, 1, fault);
-        if (done) {
-            region_cut(box, grid, size, plane, 1);
-            memcpy(samples + i * kept, plane, kept);
-        }
+        if (done)
+            region_cut(box, grid, size, plane, 1, samples + i * kept);
     }
     mem_free(plane);
     return done;

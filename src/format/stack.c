@@ -272,10 +272,8 @@ static bool read_in_turn(struct source *slice, unsigned char *samples, const str
     done = plane != NULL;
     for (size_t i = 0; done && i < planes; i++) {
         done = source_read(slice, plane, 1, fault);
-        if (done && i >= first && i - first < count) {
-            region_cut(box, grid, sample_size(slice->header.type), plane, 1);
-            memcpy(samples + (i - first) * kept, plane, kept);
-        }
+        if (done && i >= first && i - first < count)
+            region_cut(box, grid, sample_size(slice->header.type), plane, 1, samples + (i - first) * kept);
     }
     mem_free(plane);
     return done;

@@ -6,6 +6,7 @@
 #include "region.h"
 
 #include "base/number.h"
+#include "base/size.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -283,18 +284,23 @@ uint64_t region_run_place(const struct region_runs *runs, size_t index)
     return runs->first + index / runs->in_plane * runs->plane + index % runs->in_plane * runs->row;
 }
 
-void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
-                size_t planes)
+void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes,
+                const void *samples, size_t planes, void *cut)
 {
-    size_t pixel = grid->channels * sample_bytes, row = grid->nx * pixel, kept = region->count[0] * pixel;
-    size_t rows = grid_rows(grid), first = grid->axes == 3 ? region->first[1] : 0,
-           count = grid->axes == 3 ? region->count[1] : 1;
-    unsigned char *to = samples;
-    const unsigned char *from = to + first * row + region->first[0] * pixel;
+    const size_t pixel = grid->channels * sample_bytes, row = grid->nx * pixel, rows = grid_rows(grid);
+    const size_t kept = region->count[0] * pixel, begin = region->first[0] * pixel;
+    const size_t to_end = size_least(kept, row - begin);
+    const size_t first = grid->axes == 3 ? region->first[1] : 0,
+                 count = grid->axes == 3 ? region->count[1] : 1;
+    unsigned char *to = cut;
 
-    /* In place, from the front: what is kept never moves back over what is still to be read. */
+    /* From the front: in place, what is kept never moves back over what is still to be read. */
     for (size_t plane = 0; plane < planes; plane++) {
-        for (size_t y = 0; y < count; y++, to += kept)
-            memmove(to, from + (plane * rows + y) * row, kept);
+        for (size_t y = 0; y < count; y++, to += kept) {
+            const unsigned char *from =
+                (const unsigned char *)samples + (plane * rows + (first + y) % rows) * row;
+            memmove(to, from + begin, to_end);
+            memcpy(to + to_end, from, kept - to_end);
+        }
     }
 }

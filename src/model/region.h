@@ -79,8 +79,9 @@ struct region_runs {
 struct region_runs region_runs_of(const struct region *region, const struct grid *grid, size_t sample_bytes);
 uint64_t region_run_place(const struct region_runs *runs, size_t index);
 
-/* Keep only the region's samples of packed planes of the grid, packed. */
-void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
-                size_t planes);
+/* Copy the region's samples of packed planes of the grid, packed. A region that goes past the end of an axis
+   goes on at its beginning. `cut` may be `samples`, unless it does so. */
+void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes,
+                const void *samples, size_t planes, void *cut);
 
 #endif

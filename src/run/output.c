@@ -120,7 +120,7 @@ void output_fringe_close(struct output_fringe *fringe)
 static void cut(const struct job *job, void *samples, size_t planes)
 {
     if (!region_has_whole_planes(&job->kept, &job->computed))
-        region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes);
+        region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes, samples);
 }
 
 bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault)
