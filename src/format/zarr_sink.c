@@ -205,11 +205,8 @@ static void gather(const struct zarr_sink *state, const struct cell *cell, unsig
         for (size_t y = 0; y < rows; y++) {
             const unsigned char *from = state->shelf + z * state->plane_bytes + cell->channel * size +
                                         ((row + y) * layout->extents[COLUMNS] + column) * step;
-            unsigned char *to = chunk + (z * layout->chunk[ROWS] + y) * layout->chunk[COLUMNS] * size;
-            if (step == size)
-                memcpy(to, from, columns * size);
-            for (size_t x = 0; step > size && x < columns; x++)
-                memcpy(to + x * size, from + x * step, size);
+            sample_gather(size, chunk + (z * layout->chunk[ROWS] + y) * layout->chunk[COLUMNS] * size, from,
+                          layout->channels, columns);
         }
     }
 }

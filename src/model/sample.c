@@ -135,6 +135,29 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
     }
 }
 
+/* Compilers make vectors of a loop whose size they know. */
+void sample_gather(size_t size, void *row, const void *samples, size_t stride, size_t count)
+{
+    const unsigned char *from = samples;
+    unsigned char *to = row;
+
+    switch (stride == 1 ? 0 : size) {
+    case 0:
+        memcpy(to, from, count * size);
+        break;
+#define GATHER(bytes)                                                                                        \
+    case bytes:                                                                                              \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            memcpy(to + i * (bytes), from + i * stride * (bytes), bytes);                                    \
+        break;
+        GATHER(1)
+        GATHER(2)
+        GATHER(4)
+        GATHER(8)
+#undef GATHER
+    }
+}
+
 /* A case for each row of samples.def, which loads the stored type and widens it. */
 double sample_number(enum sample_type type, bool swapped, const void *sample)
 {

@@ -56,6 +56,9 @@ enum work_type sample_work_type(enum sample_type type);
 /* Reverse the bytes of each of count samples. */
 void sample_swap(enum sample_type type, void *samples, size_t count);
 
+/* Copy count samples of so many bytes, which stand `stride` samples apart, into a row. */
+void sample_gather(size_t size, void *row, const void *samples, size_t stride, size_t count);
+
 /* The value of a sample as a file holds it, in this machine's byte order or swapped. */
 double sample_number(enum sample_type type, bool swapped, const void *sample);
 

@@ -419,25 +419,6 @@ static bool load(const struct array_reader *reader, struct member *member, const
 
 /* ---- copying ---- */
 
-#define COPY_ROW(type)                                                                                       \
-    for (size_t i = 0; i < count; i++)                                                                       \
-    memcpy(to + i * sizeof(type), from + i * stride * sizeof(type), sizeof(type))
-
-/* Copy samples that stand `stride` samples apart into a row. */
-static void copy_row(size_t size, unsigned char *to, const unsigned char *from, size_t stride, size_t count)
-{
-    if (stride == 1)
-        memcpy(to, from, count * size);
-    else if (size == 1)
-        COPY_ROW(uint8_t);
-    else if (size == 2)
-        COPY_ROW(uint16_t);
-    else if (size == 4)
-        COPY_ROW(uint32_t);
-    else
-        COPY_ROW(uint64_t);
-}
-
 /* A box within others, where its first sample stands in memory, and the samples from one to the next along x,
    y and z. */
 struct layout {
@@ -458,9 +439,9 @@ static void copy_box(size_t size, const struct region *box, unsigned char *to, c
 {
     for (size_t z = 0; z < box->count[2]; z++) {
         for (size_t y = 0; y < box->count[1]; y++)
-            copy_row(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size,
-                     from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
-                     origin->stride[0], box->count[0]);
+            sample_gather(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size,
+                          from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
+                          origin->stride[0], box->count[0]);
     }
 }
 

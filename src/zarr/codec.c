@@ -383,23 +383,6 @@ static bool decompress(struct codec_worker *worker, enum codec_kind kind, struct
     }
 }
 
-/* Copy samples that lie `stride` samples apart. */
-static void gather(unsigned char *to, const unsigned char *from, size_t count, size_t stride, size_t size)
-{
-    switch (size) {
-#define GATHER(bytes)                                                                                        \
-    case bytes:                                                                                              \
-        for (size_t i = 0; i < count; i++)                                                                   \
-            memcpy(to + i * (bytes), from + i * stride * (bytes), bytes);                                    \
-        break;
-        GATHER(1)
-        GATHER(2)
-        GATHER(4)
-        GATHER(8)
-#undef GATHER
-    }
-}
-
 /* Put transposed samples into the order of the array's axes, row by row. */
 static void transpose_back(const struct codec_worker *worker, const unsigned char *from, unsigned char *to)
 {
@@ -414,7 +397,7 @@ static void transpose_back(const struct codec_worker *worker, const unsigned cha
         size_t begin = 0;
         for (size_t i = 0; i < last; i++)
             begin += index[i] * strides[i];
-        gather(to, from + begin * size, row, strides[last], size);
+        sample_gather(size, to, from + begin * size, strides[last], row);
         for (size_t i = last; i-- > 0 && ++index[i] == chain->extents[i];)
             index[i] = 0;
     }
