@@ -525,6 +525,30 @@ START_TEST(damaged_chunks_are_refused_with_their_key)
 }
 END_TEST
 
+/* Its index told of a chunk, which is not to have the fill value then. */
+START_TEST(a_shard_that_goes_is_refused)
+{
+    const struct source_request request = {.grid = grid_make(3, 1, 1, 1), .threads = 2};
+    struct region box = {{0, 0, 0}, {1, 1, 1}};
+    struct source source;
+    struct file_in *file;
+    struct fault fault;
+    uint16_t sample;
+
+    make_store();
+    ck_assert(file_in_open(&file, path_in("zarr.json"), &fault));
+    ck_assert(source_open(&source, file, &format_zarr, &request, &fault));
+    ck_assert(source_read_box(&source, &sample, 0, &box, &fault) && sample == sample_at(0, 0, 0));
+    unlink(path_in("0/c/0/0/0"));
+    box.first[0] = CHUNK;
+    ck_assert(!source_read_box(&source, &sample, 0, &box, &fault));
+    ck_assert_str_eq(fault_reason(&fault), "it has gone");
+    source_close(&source);
+    file_in_close(file);
+    remove_folder();
+}
+END_TEST
+
 /* ---- mutations ---- */
 
 static uint32_t state;
@@ -626,6 +650,7 @@ static Suite *zarr_suite(void)
     tcase_add_test(stores, images_are_refused_by_name);
     tcase_add_test(stores, nothing_leads_out_of_the_folder);
     tcase_add_test(stores, damaged_chunks_are_refused_with_their_key);
+    tcase_add_test(stores, a_shard_that_goes_is_refused);
     tcase_add_test(stores, changed_stores_are_read_or_refused);
     tcase_set_timeout(stores, PATIENCE);
     suite_add_tcase(suite, metadata);

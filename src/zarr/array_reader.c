@@ -410,7 +410,7 @@ static bool load(const struct array_reader *reader, struct member *member, const
     if (!store_find(reader->store, key, &file, fault))
         return false;
     if (file.descriptor < 0)
-        return true;
+        return !reader->array.sharded || store_refuse(reader->store, key, fault, "it has gone");
     done = decode(reader, member, key, &file, place, fault);
     *plain = member->plain;
     store_file_close(&file);
