@@ -5,6 +5,7 @@ Usage: hyperstacks.py VOXFILT, in a folder of its own. Needs NumPy and tifffile;
 out without it. VOXFILT_HYPERSTACKS is the number of random ones (30). Prints how many files were read; exits with 1 if one
 was read or written differently."""
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -359,6 +360,14 @@ def images(trial):
         trial.result(words in told, words, told)
     tifffile.imwrite('theirs.tif', some((2, 4, 3, 5, 6), 'u2'), imagej=True, metadata={'axes': 'TZCYX'})
     trial.result('a series of 6 (C 3, T 2)' in trial.run('-i', 'theirs.tif', '--explain').stdout, 'the axes of a series')
+    for number, (letters, axes) in enumerate((('TZCYX', 'tczyx'), ('CZYX', 'czyx'), ('CTZYX', 'tzyx'), ('TZYX', 'tzyx'), ('TZYXS', 'tczyx'))):
+        photometric = 'rgb' if letters[-1] == 'S' else 'minisblack'
+        extents = [{'T': 2, 'C': 4, 'S': 3}.get(letter, 5) for letter in letters]
+        tifffile.imwrite('theirs.ome.tif', some(extents, 'u2'), metadata={'axes': letters}, photometric=photometric)
+        trial.run('-i', 'theirs.ome.tif', '-f', 'identity', '-o', f'{number}.zarr')
+        with open(f'{number}.zarr/zarr.json', encoding='utf8') as text:
+            image = json.load(text)['attributes']['ome']['multiscales'][0]
+        trial.result([axis['name'] for axis in image['axes']] == list(axes), 'axes of Zarr', letters, image['axes'])
     volumes = [*several[0], several[1], *several[2]]
     for number, samples in enumerate(volumes):
         done = trial.run('-f', 'identity', '-i', 'images.ome.tif', '--volume', str(number), '-o', 'back.raw')

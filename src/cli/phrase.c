@@ -6,6 +6,8 @@
 
 void phrase_grid(FILE *stream, const struct header *header)
 {
+    static const char *const names[] = {
+        [SERIES_CHANNEL] = "C", [SERIES_TIME] = "T", [SERIES_OTHER] = "other"};
     const struct grid *grid = &header->grid;
     char extents[96];
 
@@ -16,8 +18,9 @@ void phrase_grid(FILE *stream, const struct header *header)
         fprintf(stream, ", a series of %zu", header->volumes);
     if (header->choice.count > 0)
         fprintf(stream, ", volume %zu of %zu", header->choice.volume, header->choice.count);
-    if (header->series[0] != '\0')
-        fprintf(stream, " (%s)", header->series);
+    for (size_t i = 0; i < header->series_axes; i++)
+        fprintf(stream, "%s%s %zu%s", i > 0 ? ", " : " (", names[header->series[i].kind],
+                header->series[i].extent, i + 1 == header->series_axes ? ")" : "");
 }
 
 void phrase_joint(FILE *stream, const struct op *op)

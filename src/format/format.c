@@ -80,11 +80,10 @@ static const char *unknown_profile(const struct png_chunks *chunks, const struct
     return png_chunks_find(chunks, "cICP") != NULL ? "cICP" : NULL;
 }
 
-void header_add_series(struct header *header, const char *name, uint64_t extent)
+void header_add_series(struct header *header, enum series_kind kind, uint64_t extent)
 {
-    if (extent > 1)
-        diag_append(header->series, sizeof header->series, "%s%s %llu", header->series[0] != '\0' ? ", " : "",
-                    name, (unsigned long long)extent);
+    if (extent > 1 && header->series_axes < SERIES_MOST)
+        header->series[header->series_axes++] = (struct series_axis){kind, (size_t)extent};
 }
 
 void header_describe_colour(struct header *header, const struct png_chunks *chunks)

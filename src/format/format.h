@@ -54,11 +54,20 @@ enum values {
 /* Axes that have another spacing than the file says: x and y by --resolution, all of them by --spacing. */
 enum { RESPACED_BY_RESOLUTION = 3, RESPACED_BY_OPTION = 7 };
 
+/* An axis along which the volumes of a series follow each other. */
+enum series_kind { SERIES_CHANNEL, SERIES_TIME, SERIES_OTHER };
+enum { SERIES_MOST = 3 }; /* one of each kind */
+struct series_axis {
+    enum series_kind kind;
+    size_t extent; /* more than 1 */
+};
+
 /* The samples in the planes that a format reads or writes. They are packed, with channels interleaved. */
 struct header {
     struct grid grid;
-    size_t volumes;  /* of a series: grids that follow each other; 1 for a single volume */
-    char series[64]; /* the axes of the series, the fastest first, as "C 3, T 2"; empty: not told */
+    size_t volumes; /* of a series: grids that follow each other; 1 for a single volume */
+    struct series_axis series[SERIES_MOST]; /* its axes, the fastest first */
+    size_t series_axes;                     /* so many; 0: not told */
     struct header_choice choice;
     enum sample_type type;
     enum endian endian;
@@ -87,8 +96,8 @@ size_t header_plane_bytes(const struct header *header);
 /* Samples of all volumes, channels counted. */
 size_t header_samples(const struct header *header);
 
-/* Add the next axis of a series, if it has more than one index: "C 3". */
-void header_add_series(struct header *header, const char *name, uint64_t extent);
+/* Add the next axis of a series, if its extent is more than 1 and there is room. */
+void header_add_series(struct header *header, enum series_kind kind, uint64_t extent);
 
 /* Tell, by the chunks of a picture, what its colours mean. The chunks stay where they are. */
 void header_describe_colour(struct header *header, const struct png_chunks *chunks);

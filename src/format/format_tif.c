@@ -134,7 +134,7 @@ static void describe_series(struct header *header, const struct tiff_text *text)
 {
     for (const char *axis = text->order; header->volumes > 1 && *axis != '\0'; axis++) {
         uint64_t extent = *axis == 'C' ? text->channels : *axis == 'T' ? text->frames : 1;
-        header_add_series(header, (char[2]){*axis}, extent);
+        header_add_series(header, *axis == 'C' ? SERIES_CHANNEL : SERIES_TIME, extent);
     }
 }
 

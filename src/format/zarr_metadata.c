@@ -1,8 +1,9 @@
 /* What OME-Zarr tells of an image that is written.
 
-   Axes of an input in the same format keep their names, units and places. The volumes of any other series are
-   frames, as in TIFF. Of the input's metadata, the name of the image stays, and "omero" where every sample
-   that it may speak of is there and the ranges that it shows still hold. */
+   Axes of an input in the same format keep their names, units and places. Of other series, channels and times
+   are axes where the input tells of these, as TIFF does; else all volumes are frames. Of the input's
+   metadata, the name of the image stays, and "omero" where every sample that it may speak of is there and the
+   ranges that it shows still hold. */
 #include "zarr_metadata.h"
 
 #include <stdio.h>
@@ -28,6 +29,24 @@ static void begin_series(struct zarr_image *image)
                                                              .scale = axis->scale,
                                                              .place = axis->place};
     }
+}
+
+/* Those of any other series. OME-Zarr has times before channels, and one axis of channels. */
+static void begin_frames(struct zarr_image *image, const struct header *header)
+{
+    const struct series_axis *last = &header->series[0];
+    struct zarr_axis times = {.name = "t", .type = "time", .extent = header->volumes, .scale = 1.0};
+    struct zarr_axis channels = {.name = "c", .type = "channel", .extent = 1, .scale = 1.0};
+
+    if (header->series_axes > 0 && last->kind == SERIES_CHANNEL && header->grid.channels == 1 &&
+        header->volumes % last->extent == 0) {
+        channels.extent = last->extent;
+        times.extent = header->volumes / last->extent;
+    }
+    if (times.extent > 1)
+        image->axes[image->count++] = times;
+    if (channels.extent > 1)
+        image->axes[image->count++] = channels;
 }
 
 /* As UDUNITS has it, which OME-Zarr asks for; NULL: the unit is not known. */
@@ -67,8 +86,7 @@ void zarr_metadata_begin(struct zarr_image *image, const struct header *header, 
     if (header->volumes > 1 && image->zarr != NULL)
         begin_series(image);
     else if (header->volumes > 1)
-        image->axes[image->count++] =
-            (struct zarr_axis){.name = "t", .type = "time", .extent = header->volumes, .scale = 1.0};
+        begin_frames(image, header);
     image->series = image->count;
     if (header->grid.channels > 1)
         image->axes[image->count++] =

@@ -128,11 +128,12 @@ unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3])
 /* An array alone does not say what its axes are. */
 static void name_series(struct header *header, const struct zarr_source *zarr)
 {
-    static const char *const names[] = {[AXIS_CHANNEL] = "C", [AXIS_TIME] = "T", [AXIS_OTHER] = "other"};
+    static const enum series_kind kinds[] = {
+        [AXIS_CHANNEL] = SERIES_CHANNEL, [AXIS_TIME] = SERIES_TIME, [AXIS_OTHER] = SERIES_OTHER};
 
     for (size_t i = zarr->is_image ? zarr->array.axes : 0; i-- > 0;) {
         if (zarr->image.axis[i].kind > AXIS_Z)
-            header_add_series(header, names[zarr->image.axis[i].kind], zarr->array.shape[i]);
+            header_add_series(header, kinds[zarr->image.axis[i].kind], zarr->array.shape[i]);
     }
 }
 
