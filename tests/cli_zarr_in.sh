@@ -91,7 +91,7 @@ same 'a smaller resolution has its own distances and place, in millimetres' ../w
 refuses 2 'voxfilt: image.zarr/.zattrs: --resolution: 2: the last one is 1' voxfilt -i image.zarr --resolution 2 -o some.raw
 refuses 2 'voxfilt: plain.zarr/.zarray: --resolution: an array has the full one alone' \
     voxfilt -i plain.zarr --resolution 1 -o some.raw
-refuses 2 'voxfilt: plain.zarr/.zarray: a Zarr store, whose header replaces -n and -d; --format raw reads the whole file as samples' \
+refuses 2 'voxfilt: plain.zarr/.zarray: a Zarr store, whose header replaces -n and -d' \
     voxfilt -i plain.zarr -d 5,4,8 -o some.raw
 image ', "omero": {}, "plate": {}'
 refuses 3 'voxfilt: image.zarr/.zattrs: plate: several images: name the folder of one' voxfilt -i image.zarr -o some.raw

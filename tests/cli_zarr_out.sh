@@ -159,6 +159,9 @@ result $? 'as into any other'
 mv two.zarr renamed.zarr
 accepts 'a name of its own is a loss' 'voxfilt: renamed.zarr/zarr.json: left out: spacing, name
 ' convert -i renamed.zarr -o renamed.raw
+convert -i slash.zarr -o next.zarr
+accepts 'that of the folder is not handed on' 'voxfilt: next.zarr/zarr.json: left out: spacing
+' convert -i next.zarr -o next.raw
 refuses 2 'voxfilt: 2 inputs need a directory: --output DIR/' convert scan.zarr renamed.zarr/
 accepts 'and on the disk' '' convert -i scan.nhdr --sync -o synced.zarr
 same 'as ever' scan.zarr/0/c/0/0/0 synced.zarr/0/c/0/0/0

@@ -120,9 +120,9 @@ void source_note_left_out(struct source *source, uint64_t count, const char *thi
 
 static bool refuse_description(const struct source *source, const char *option, struct fault *fault)
 {
-    return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
-                         "%s, whose header replaces %s; --format raw reads the whole file as samples",
-                         source->format->title, option);
+    return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file), "%s, whose header replaces %s%s",
+                         source->format->title, option,
+                         source->format->folder ? "" : "; --format raw reads the whole file as samples");
 }
 
 /* A file that describes itself needs no description: what the command line gave instead would be ignored. */

@@ -2,7 +2,7 @@
 
    Axes of an input in the same format keep their names, units and places. Of other series, channels and times
    are axes where the input tells of these, as TIFF does; else all volumes are frames. Of the input's
-   metadata, the name of the image stays, and "omero" where every sample that it may speak of is there and the
+   metadata, a name of its own stays, and "omero" where every sample that it may speak of is there and the
    ranges that it shows still hold. */
 #include "zarr_metadata.h"
 
@@ -240,7 +240,7 @@ static void write_dataset(struct json *json, const struct zarr_image *image)
 static void write_group(struct json *json, const struct zarr_image *image, const char *name)
 {
     const struct json_value *home = image->zarr == NULL ? NULL : multiscale_home(image->zarr->attributes);
-    const char *own = json_text_of(json_member(json_first(json_member(home, "multiscales")), "name"));
+    const char *own = image->zarr == NULL ? NULL : zarr_source_own_name(image->zarr);
     const struct json_value *display = json_member(home, "omero");
 
     json_text(json, "node_type", "group");

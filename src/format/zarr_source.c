@@ -293,15 +293,17 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
         format_drop(dropped, size, "translation");
 }
 
-/* Whether the image has the name of its folder, without the ending, which an output without names would have
-   as well; or that of the root of all groups. */
-static bool has_own_name(const struct zarr_source *zarr, const struct json_value *image)
+const char *zarr_source_own_name(const struct zarr_source *zarr)
 {
-    const char *folder = path_base_name(zarr->folder), *name = json_text_of(json_member(image, "name"));
+    const struct json_value *images = json_member(multiscale_home(zarr->attributes), "multiscales");
+    const char *folder = path_base_name(zarr->folder);
+    const char *name = json_text_of(json_member(json_first(images), "name"));
     const size_t length = format_stem_length(folder);
 
-    return name != NULL &&
-           (strcmp(name, "/") == 0 || (strlen(name) == length && strncmp(name, folder, length) == 0));
+    return name == NULL || strcmp(name, "/") == 0 ||
+                   (strlen(name) == length && strncmp(name, folder, length) == 0)
+               ? NULL
+               : name;
 }
 
 bool zarr_source_display_holds(const struct source *source, const struct header *written)
@@ -326,7 +328,7 @@ void zarr_source_list_dropped(const struct source *source, const struct format *
                                     "datasets",
                                     "coordinateTransformations",
                                     "version",
-                                    same || has_own_name(zarr, image) ? "name" : NULL,
+                                    same || zarr_source_own_name(zarr) == NULL ? "name" : NULL,
                                     NULL};
 
     (void)path;

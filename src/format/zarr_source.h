@@ -24,6 +24,10 @@ struct zarr_source {
 /* Which axis of the array is x, y and z (ARRAY_NO_AXIS: none is). Returns how many there are in space. */
 unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3]);
 
+/* The name of the image; NULL where it has none, or no other than that of its folder, without the ending, or
+   of the root of all groups. */
+const char *zarr_source_own_name(const struct zarr_source *zarr);
+
 /* Whether "omero", which says how channels are to be shown, still holds for an output. */
 bool zarr_source_display_holds(const struct source *source, const struct header *written);
 
