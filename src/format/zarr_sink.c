@@ -23,9 +23,11 @@
 
 enum { PLANES, ROWS, COLUMNS, AXES }; /* of a grid, slowest first */
 
-/* A shelf of the cubes may take SHELF_BYTES. Of the workers each has a chunk, and some are done before their
- * turn. */
-#define SHELF_BYTES ((size_t)256 << 20)
+/* A shelf of the cubes may take SHELF_BYTES, and whoever reads them needs another: both leave most of a
+   gigabyte to the planes that levels hold. Of the workers, which may take WORKER_BYTES, each has a chunk, and
+   some are done before their turn. */
+#define SHELF_BYTES  ((size_t)128 << 20)
+#define WORKER_BYTES ((size_t)256 << 20)
 enum { SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 256, NAME_BYTES = 256 };
 
 /* Of an input whose chunks are taken over. */
@@ -168,12 +170,12 @@ static size_t worker_bytes(const struct layout *layout)
            codec_worker_bytes(&layout->chain);
 }
 
-/* No more than a shelf has chunks, and no more than take as much memory as a shelf may. */
+/* No more than a shelf has chunks. */
 static size_t workers_of(const struct layout *layout, size_t threads)
 {
     const size_t chunks = layout->channels * layout->chunks[ROWS] * layout->chunks[COLUMNS];
 
-    return size_least(size_least(threads, chunks), size_most(1, SHELF_BYTES / worker_bytes(layout)));
+    return size_least(size_least(threads, chunks), size_most(1, WORKER_BYTES / worker_bytes(layout)));
 }
 
 size_t zarr_sink_bytes(const struct header *header, const struct sink_request *request)

@@ -31,7 +31,7 @@ struct member {
 /* Samples that are held: a box, packed. */
 struct shelf {
     unsigned char *samples; /* NULL: none */
-    size_t volume;
+    size_t bytes, volume;
     struct region box;
 };
 
@@ -53,7 +53,9 @@ struct array_reader {
     size_t member_count;
     pthread_mutex_t mutex; /* of what follows */
     struct shelf shelves[SHELVES];
-    size_t next;                /* of these to be replaced, where all are held */
+    size_t next;          /* of these to be replaced, where all are held */
+    unsigned char *spare; /* memory of a shelf that was dropped; NULL: none */
+    size_t spare_bytes;
     struct span shards;         /* whose indexes are held */
     struct codec_place *places; /* of these; NULL: none */
 };
@@ -226,6 +228,7 @@ void array_reader_close(struct array_reader *reader)
     mem_free(reader->members);
     for (size_t i = 0; i < SHELVES; i++)
         mem_free(reader->shelves[i].samples);
+    mem_free(reader->spare);
     mem_free(reader->places);
     pthread_mutex_destroy(&reader->mutex);
     mem_free(reader);
@@ -505,10 +508,29 @@ static bool holds(const struct shelf *shelf, size_t volume, const struct region 
     return held;
 }
 
-static void drop(struct shelf *shelf)
+/* The next shelf is seldom of another size, and memory that is new costs a page fault for each page of it. */
+static void drop(struct array_reader *reader, struct shelf *shelf)
 {
-    mem_free(shelf->samples);
+    if (shelf->samples != NULL) {
+        mem_free(reader->spare);
+        reader->spare = shelf->samples;
+        reader->spare_bytes = shelf->bytes;
+    }
     shelf->samples = NULL;
+}
+
+/* Make room for a shelf; what is spare is never held beside it. */
+static bool allocate(struct array_reader *reader, struct shelf *shelf, size_t bytes, struct fault *fault)
+{
+    if (reader->spare != NULL && reader->spare_bytes == bytes) {
+        shelf->samples = reader->spare;
+    } else {
+        mem_free(reader->spare);
+        shelf->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
+    }
+    reader->spare = NULL;
+    shelf->bytes = bytes;
+    return shelf->samples != NULL;
 }
 
 /* A shelf that is free, once those have been dropped that are elsewhere along the slowest axis; else the one
@@ -522,13 +544,13 @@ static struct shelf *take_shelf(struct array_reader *reader, size_t volume, cons
         struct shelf *shelf = &reader->shelves[i];
         if (shelf->samples != NULL && (shelf->volume != volume || shelf->box.first[slow] / reader->depth !=
                                                                       box->first[slow] / reader->depth))
-            drop(shelf);
+            drop(reader, shelf);
         if (shelf->samples == NULL)
             found = shelf;
     }
     if (found == NULL) {
         found = &reader->shelves[reader->next++ % SHELVES];
-        drop(found);
+        drop(reader, found);
     }
     return found;
 }
@@ -543,8 +565,7 @@ static struct shelf *fill_shelf(struct array_reader *reader, size_t volume, cons
 
     for (unsigned axis = 0; axis < 3; axis++)
         bytes = times(bytes, box->count[axis]);
-    shelf->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
-    if (shelf->samples == NULL)
+    if (!allocate(reader, shelf, bytes, fault))
         return NULL;
     shelf->volume = volume;
     shelf->box = *box;
@@ -552,7 +573,7 @@ static struct shelf *fill_shelf(struct array_reader *reader, size_t volume, cons
     find_volume(reader, volume, filling.index);
     if (read_indexes(reader, volume, box, fault) && fill_all(&filling, fault))
         return shelf;
-    drop(shelf);
+    drop(reader, shelf);
     return NULL;
 }
 
