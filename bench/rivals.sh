@@ -20,9 +20,9 @@ has_module() # MODULE
 }
 
 # The lines NAME | COMMAND of standard input, in turn.
-take_turns()
+take_turns() # [cold]
 {
-    "$sources/rounds.sh" "$rounds"
+    "$sources/rounds.sh" "$rounds" "$@"
 }
 
 sizes() # FILE...

@@ -2,7 +2,7 @@
 # Runs commands in turn, so that a slow minute of the machine meets all of them: one round that does not count, then so
 # many that do. Prints for each the median, least and most seconds from start to exit, the median of its processor
 # time, which other work on the machine changes less, and the most memory it had.
-# Usage: rounds.sh ROUNDS < TABLE, whose lines are "NAME | COMMAND", the latter for sh.
+# Usage: rounds.sh ROUNDS [cold] < TABLE, whose lines are "NAME | COMMAND", the latter for sh; cold: every round counts.
 set -eu
 
 rounds=${1:?}
@@ -30,7 +30,7 @@ round()
 }
 
 cat > "$folder/table"
-round > /dev/null
+[ "${2:-warm}" = cold ] || round > /dev/null
 for _ in $(seq "$rounds"); do
     round >> "$folder/measured"
 done
