@@ -117,8 +117,37 @@ voxfilt -j 1 -f gauss:1 -i large.zarr -o some.raw --explain > ../got
 grep -q '^memory .* for reading the input$' ../got
 result $? 'the plan tells what reading takes'
 
-# Each comma asks for room for a value. Sanitizers leave too little for a limit.
+# Of two heat steps from store to store: the most KiB that the process had, and those that were planned.
+measure() # STORE
+{
+    rm -rf filtered.zarr
+    "${LONG_VOLUME:?}" watch voxfilt -q -D cpu -j 2 -m 64M -s 2 --level 0 --report=json -i "$1" -o filtered.zarr 2> ../report
+    most=$(tail -n 1 ../report)
+    planned=$(($(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' ../report) / 1024))
+}
+
+array vast.zarr '4096, 512, 512' '32, 128, 128'
+make_volume -d 128,128,32 -t u8 -o chunk.raw
+for chunk in 0.0.0 65.1.2 127.3.3; do
+    cp chunk.raw vast.zarr/$chunk
+done
+
+# Sanitizers leave too little for a limit, and take memory themselves.
 if (ulimit -v 200000; voxfilt --version) > ../bare 2>&1; then
+    # What a process has anyway is that of the same run on few samples.
+    measure plain.zarr
+    bare=$most
+    measure vast.zarr
+    [ "$planned" -le 65536 ] && [ "$most" -gt "$bare" ] && [ "$most" -le $((bare + planned)) ]
+    result $? "1 GiB of samples by 64 MiB: $planned KiB are planned, and $((most - bare)) KiB are there at most"
+    voxfilt -q -f identity -i vast.zarr --crop 236:404,108:276,2060:2132 -o around.raw
+    voxfilt -q -f identity -d 168,168,72 -t u8 -i around.raw --crop 20:148,20:148,20:52 -o inner.raw
+    same 'a chunk among others that are missing' chunk.raw inner.raw
+    voxfilt -q -s 2 -d 168,168,72 -t u8 -i around.raw --crop 4:164,4:164,4:68 -o wanted.raw
+    voxfilt -q -f identity -i filtered.zarr --crop 240:400,112:272,2064:2128 -o got.raw
+    same 'is filtered as in a raw file' wanted.raw got.raw
+
+    # Each comma asks for room for a value.
     mkdir commas.zarr
     head -c 8388608 /dev/zero | tr '\0' , > commas.zarr/zarr.json
     (ulimit -v 200000; voxfilt -i commas.zarr -o some.raw) 2> ../stderr
