@@ -65,6 +65,22 @@ for file in scan.nrrd apart.nhdr scan.nii scan.nii.gz scan.npy scan.mha scan.raw
     voxfilt -q -i $file $dims -f gauss:1 -e wrap --crop $box --out-format raw --out-endian little -o box.raw
     same "a box of $file" box.raw expected.raw
 done
+if reads_tiff; then
+    for part in 1 2 3; do voxfilt -q -i packed.tif -f gauss:1 -e wrap --part $part/3 --out-format raw --out-endian little; done > joined.raw
+    same 'parts of packed.tif' joined.raw whole.raw
+    # The last of its pages, which stand in front of the directories, is damaged.
+    cp packed.tif damaged.tif
+    at=$(($(od -A n -t u4 -j 4 -N 4 packed.tif)))
+    printf '\377\377\377\377' | dd of=damaged.tif bs=1 seek=$((at - 2000)) conv=notrunc 2> ../stderr
+    voxfilt -q -i damaged.tif -f identity -o out.raw 2> ../stderr
+    [ $? = 3 ] && grep -q '^voxfilt: damaged.tif: page 12: ' ../stderr
+    result $? 'the last page of packed.tif is damaged'
+    rm -f box.raw
+    voxfilt -q -i damaged.tif -f gauss:1 --crop 3:9,3:9,2:5 --out-format raw --out-endian little -o box.raw
+    voxfilt -q -i packed.tif -f gauss:1 --crop 3:9,3:9,2:5 --out-format raw --out-endian little -o expected.raw
+    same 'what a box does not touch is not decoded' box.raw expected.raw
+    expect $box u16
+fi
 rm -f box.raw
 piped scan.raw voxfilt -q -d 70,40,12 -t u16 -f gauss:1 -e wrap --crop $box > box.raw
 same 'a box of a pipe' box.raw expected.raw

@@ -142,10 +142,10 @@ struct source {
     size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
-    bool random;      /* planes and boxes can be read in any order and by several threads at once (read_at,
-                         read_box) */
-    bool has_threads; /* it reads with threads of its own, and reads each chunk of a file only once if planes
-                         are asked for in order */
+    bool random;     /* planes and boxes can be read in any order and by several threads at once (read_at,
+                        read_box) */
+    bool one_reader; /* several readers are no faster than one: it has threads of its own, or lets one read at
+                        a time. Each chunk of a file is decoded only once if planes are asked for in order */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
     const struct source *slice;
     void *state; /* the format's own */

@@ -181,55 +181,24 @@ static bool open_source(struct source *source, const struct source_request *requ
     if (request->resolution == 0)
         source_note_left_out(source, pages->levels, "smaller resolution", " (--resolution)");
     source->volumes_before = (size_t)pages->text.before;
-    source->random = pages->plain;
-    source->beside_bytes = pages->reading_bytes;
+    source->random = true;
+    source->one_reader = !pages->plain;
+    source->beside_bytes = tiff_reader_bytes(pages, (size_t)pages->width);
     return true;
 }
 
-/* A plane is a page, or a row where a page is all of a volume. Libtiff gives samples in this machine's byte
-   order. The volume that was chosen is gone to before its first row; no other page is decoded. */
-static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
+/* Parts of pages that are not plain, in the byte order of the file. */
+static bool decode_box(struct source *source, unsigned char *samples, uint64_t plane,
+                       const struct region *box, struct fault *fault)
 {
     const struct header *header = &source->header;
-    struct tiff_pages *pages = source->state;
+    const size_t count = box->count[0] * box->count[1] * header->grid.channels;
 
-    if (!pages->begun)
-        tiff_reader_seek(pages, header->choice.volume * pages->slices);
-    pages->begun = true;
-    if (!tiff_reader_rows(source->state, samples, planes * grid_rows(&header->grid), fault))
-        return false;
-    if (header->endian != endian_native())
-        sample_swap(header->type, samples, planes * grid_plane_samples(&header->grid));
-    return true;
-}
-
-static bool refuse_shorter(const struct source *source, struct fault *fault)
-{
-    return source_refuse(source, fault, "length: the file became shorter");
-}
-
-static bool read_piece(struct source *source, uint64_t place, unsigned char *samples, size_t bytes,
-                       struct fault *fault)
-{
-    size_t got;
-
-    if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
-        return false;
-    return got == bytes || refuse_shorter(source, fault);
-}
-
-static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
-{
-    const struct header *header = &source->header;
-    size_t plane = header_plane_bytes(header), page = header->grid.axes == 2 ? header->grid.ny : 1, count;
-    unsigned char *to = samples;
-
-    first += header->choice.volume * grid_planes(&header->grid);
-    for (; planes > 0; planes -= count, first += count, to += count * plane) {
-        count = size_least(planes, page - first % page);
-        if (!read_piece(source, tiff_reader_place(source->state, first / page) + first % page * plane, to,
-                        count * plane, fault))
+    for (size_t z = 0; z < box->count[2]; z++, samples += count * sample_size(header->type)) {
+        if (!tiff_reader_read(source->state, plane + z, box, samples, fault))
             return false;
+        if (header->endian != endian_native())
+            sample_swap(header->type, samples, count);
     }
     return true;
 }
@@ -239,21 +208,28 @@ static bool read_box(struct source *source, void *samples, size_t volume, const 
                      struct fault *fault)
 {
     const struct header *header = &source->header;
+    const struct tiff_pages *pages = source->state;
+    const uint64_t plane = (header->choice.volume + volume) * header->grid.nz + box->first[2];
     struct region page = *box;
     struct region_runs runs;
     unsigned char *to = samples;
     bool ended = false;
 
+    if (!pages->plain)
+        return decode_box(source, samples, plane, box, fault);
     page.first[2] = 0;
     page.count[2] = 1;
     runs = region_runs_of(&page, &header->grid, sample_size(header->type));
     for (size_t z = 0; z < box->count[2] && !ended; z++, to += runs.count * runs.bytes) {
-        uint64_t place = tiff_reader_place(source->state, (header->choice.volume + volume) * header->grid.nz +
-                                                              box->first[2] + z);
-        if (!box_read_runs(source->file, place, &runs, to, &ended, fault))
+        if (!box_read_runs(source->file, tiff_reader_place(pages, plane + z), &runs, to, &ended, fault))
             return false;
     }
-    return !ended || refuse_shorter(source, fault);
+    return !ended || source_refuse(source, fault, "length: the file became shorter");
+}
+
+static size_t box_bytes(const struct source *source, const struct region *box)
+{
+    return tiff_reader_bytes(source->state, box->count[0]);
 }
 
 static void close_source(struct source *source)
@@ -977,9 +953,9 @@ static void list_dropped(const struct source *source, const struct format *sink,
 #define TIFF_OPERATIONS                                                                                      \
     .family = FAMILY_TIFF, .title = "a TIFF file", .holds_series = true, .holds_resolutions = true,          \
     .holds_spacing = true, .holds_colours = true, .alpha = FORMAT_ANY_ALPHA, .compresses = true,             \
-    .open = open_source, .read = read_samples, .read_at = read_at, .read_box = read_box,                     \
-    .close = close_source, .list_dropped = list_dropped, .create = create_sink, .write = write_samples,      \
-    .finish = finish_sink, .discard = discard_sink
+    .open = open_source, .read_box = read_box, .box_bytes = box_bytes, .close = close_source,                \
+    .list_dropped = list_dropped, .create = create_sink, .write = write_samples, .finish = finish_sink,      \
+    .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

@@ -10,6 +10,13 @@
    It may also announce pages without directories, or tell of pages that are not those of the series: these
    are passed over.
 
+   After that any part of any page can be read, and pages, strips and tiles outside it are not decoded. Rows
+   come in one of two ways. Where libtiff gives them as they are wanted, they are asked for one by one, from
+   the beginning of a strip on, since codes cannot be entered in the middle; so a page that is one strip needs
+   no more memory than a row. Otherwise tiles side by side, or strips of all channels, are decoded into a band
+   of the columns that are wanted. The band and the place in a strip are kept, so that whoever reads a picture
+   downwards in small runs of rows decodes each strip and tile once.
+
    libtiff tells errors to a callback. The first one of a call becomes the fault of that call and sets
    `failed`; what may have met one without noticing ends with a look at that flag. */
 #include "tiff_reader.h"
@@ -70,9 +77,17 @@ struct tiff_reader {
     unsigned char palette[256][3];  /* of the page that is read */
     uint64_t level; /* the resolution that is read, by its place in SubIFDs; 0: the full one */
 
-    uint64_t page, row;         /* the next row */
-    unsigned char *tile, *band; /* of pages that are decoded so: one, and the rows of those side by side */
-    size_t tile_bytes, band_rows;
+    uint64_t page; /* at hand */
+
+    /* Of one part after the other; `turn` is for the threads that ask for them. */
+    pthread_mutex_t turn;
+    bool banded;                        /* the page at hand is decoded into bands */
+    uint32_t piece_columns, piece_rows; /* of its tiles or strips */
+    uint64_t row;               /* the next one of a page that is not banded; UINT64_MAX: begin anew */
+    struct region band_part;    /* of the page, which the band has; without rows: it is empty */
+    unsigned char *tile, *band; /* of banded pages: one, and the rows of those side by side. Of others
+                                   the band is a row of which not all is wanted. */
+    size_t tile_bytes, band_rows, band_room;
 };
 
 /* ---- what libtiff asks for and tells ---- */
@@ -940,14 +955,21 @@ static uint64_t across(uint64_t extent, uint32_t tile)
     return (extent + tile - 1) / tile;
 }
 
+/* Rows of a strip, if it is not the last one. */
+static uint64_t strip_rows(struct tiff_reader *reader)
+{
+    uint64_t rows = rows_per_strip(reader);
+
+    return rows == 0 || rows > reader->all.height ? reader->all.height : rows;
+}
+
 /* Bytes of samples in a strip or tile once it is decoded. The last strip has the rows that are left. */
 static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 {
-    uint64_t rows = reader->all.height, each = rows_per_strip(reader);
+    uint64_t rows = reader->all.height, each = strip_rows(reader);
 
     if (libtiff.TIFFIsTiled(reader->tiff))
         return (uint64_t)libtiff.TIFFTileSize(reader->tiff);
-    each = each == 0 || each > rows ? rows : each;
     rows -= each * (piece % across(rows, (uint32_t)each));
     return (rows < each ? rows : each) * reader->stored_row;
 }
@@ -1479,16 +1501,6 @@ static bool order_pages(struct tiff_reader *reader)
     return !reader->failed;
 }
 
-/* Memory for decoding: a tile, or a strip, and the rows that come from all of them side by side. */
-static bool make_room(struct tiff_reader *reader)
-{
-    if (reader->band_rows == 0)
-        return true;
-    reader->tile = mem_alloc(reader->tile_bytes, 1, "a tile", reader->fault);
-    reader->band = mem_alloc(reader->band_rows, reader->row_bytes, "a row of tiles", reader->fault);
-    return reader->tile != NULL && reader->band != NULL;
-}
-
 /* Load libtiff and open the file with it. TIFF has links that lead back, so a pipe is refused. */
 static bool start(struct tiff_reader *reader)
 {
@@ -1510,15 +1522,15 @@ bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const str
 
     if (reader == NULL)
         return false;
+    pthread_mutex_init(&reader->turn, NULL);
     reader->file = file;
     reader->fault = fault;
     reader->level = request->resolution;
     errno = 0;
     if (start(reader) && read_description(reader, request->has_volume ? request->volume : 0) &&
         scan(reader) && check_pages(reader) && expand_stack(reader) && settle_axes(reader) &&
-        order_pages(reader) && make_room(reader) && !reader->failed) {
-        reader->all.reading_bytes = reader->page_count * sizeof *reader->pages +
-                                    reader->band_rows * reader->row_bytes + reader->tile_bytes;
+        order_pages(reader) && !reader->failed) {
+        reader->page = reader->page_count;
         *pages = &reader->all;
         return true;
     }
@@ -1541,6 +1553,7 @@ void tiff_reader_close(struct tiff_pages *pages)
     mem_free(reader->all.metadata.bytes);
     mem_free(reader->tile);
     mem_free(reader->band);
+    pthread_mutex_destroy(&reader->turn);
     mem_free(reader);
 }
 
@@ -1553,14 +1566,6 @@ uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane)
                            : reader->pages[plane].samples;
 }
 
-void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane)
-{
-    struct tiff_reader *reader = (struct tiff_reader *)pages;
-
-    reader->page = plane;
-    reader->row = 0;
-}
-
 /* ---- rows ---- */
 
 /* A sample of up to 8 bits, which are packed from the highest one on. */
@@ -1571,20 +1576,21 @@ static unsigned packed_sample(const struct tiff_reader *reader, const unsigned c
     return (unsigned)row[i * reader->bits / 8] >> (8 - reader->bits - place) & ((1U << reader->bits) - 1);
 }
 
-/* Stored pixels of one channel as they are given: unpacked, with white as the greatest number, or in colour.
- */
-static void convert(const struct tiff_reader *reader, const unsigned char *from, size_t count,
+/* Stored pixels of one channel as they are given, from one of a row on: unpacked, with white as the greatest
+   number, or in colour. */
+static void convert(const struct tiff_reader *reader, const unsigned char *row, size_t first, size_t count,
                     unsigned char *to)
 {
     unsigned invert = reader->conversion == CONVERT_WHITE ? (1U << reader->bits % 32) - 1 : 0;
 
     if (reader->bits > 8) { /* white is zero */
+        const unsigned char *from = row + first * (reader->bits / 8);
         for (size_t i = 0; i < count * (reader->bits / 8); i++)
             to[i] = (unsigned char)~from[i];
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        unsigned sample = packed_sample(reader, from, i);
+        unsigned sample = packed_sample(reader, row, first + i);
         if (reader->conversion == CONVERT_PALETTE)
             memcpy(to + 3 * i, reader->palette[sample], 3);
         else
@@ -1600,63 +1606,104 @@ static void interleave(const unsigned char *from, size_t count, unsigned channel
         memcpy(to + i * channels * size, from + i * size, size);
 }
 
+static size_t pixel_bytes(const struct tiff_reader *reader)
+{
+    return reader->all.channels * sample_size(reader->all.type);
+}
+
 /* Columns of a row, as they are stored, to where they are given. `plane` is the channel of planar ones. */
-static void put_columns(const struct tiff_reader *reader, const unsigned char *from, size_t count,
-                        unsigned plane, unsigned char *to)
+static void put_columns(const struct tiff_reader *reader, const unsigned char *row, size_t first,
+                        size_t count, unsigned plane, unsigned char *to)
 {
     size_t size = sample_size(reader->all.type);
 
     if (reader->all.planar)
-        interleave(from, count, reader->all.channels, size, to + plane * size);
+        interleave(row + first * size, count, reader->all.channels, size, to + plane * size);
     else if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
-        convert(reader, from, count, to);
+        convert(reader, row, first, count, to);
     else
-        memcpy(to, from, count * reader->all.channels * size);
+        memcpy(to, row + first * pixel_bytes(reader), count * pixel_bytes(reader));
 }
 
-/* Decode a tile, or a strip, and put what the page has of it into the band. */
-static bool place_piece(struct tiff_reader *reader, uint32_t x, uint32_t width, uint32_t height,
-                        unsigned plane)
+/* Decode the tile, or the strip, that begins in a column, and put what the band's part has of it there. */
+static bool place_piece(struct tiff_reader *reader, const struct region *part, size_t x, unsigned plane)
 {
     bool tiled = libtiff.TIFFIsTiled(reader->tiff);
-    uint64_t rows = reader->all.height - reader->row, columns = reader->all.width - x;
-    uint32_t y = (uint32_t)reader->row,
-             piece = tiled ? libtiff.TIFFComputeTile(reader->tiff, x, y, 0, (uint16_t)plane)
-                           : y / height + plane * pieces_of_plane(reader);
-    size_t row_bytes = stored_row(reader, width),
-           size = (size_t)(tiled || rows > height ? height : rows) * row_bytes;
+    uint32_t y = (uint32_t)part->first[1],
+             piece = tiled ? libtiff.TIFFComputeTile(reader->tiff, (uint32_t)x, y, 0, (uint16_t)plane)
+                           : y / reader->piece_rows + plane * pieces_of_plane(reader);
+    size_t row_bytes = stored_row(reader, reader->piece_columns), pixel = pixel_bytes(reader),
+           size = (tiled ? reader->piece_rows : part->count[1]) * row_bytes,
+           begin = size_most(x, part->first[0]),
+           end = size_least(x + reader->piece_columns, part->first[0] + part->count[0]);
 
     if ((tiled ? libtiff.TIFFReadEncodedTile(reader->tiff, piece, reader->tile, (tmsize_t)size)
                : libtiff.TIFFReadEncodedStrip(reader->tiff, piece, reader->tile, (tmsize_t)size)) !=
         (tmsize_t)size)
         return refuse(reader, tiled ? "TileOffsets" : "StripOffsets",
                       tiled ? "a tile is damaged" : "a strip is damaged");
-    for (uint64_t row = 0; row < height && row < rows; row++)
-        put_columns(
-            reader, reader->tile + row * row_bytes, (size_t)(columns < width ? columns : width), plane,
-            reader->band + row * reader->row_bytes + x * (reader->row_bytes / (size_t)reader->all.width));
-    return true;
+    for (size_t row = 0; row < part->count[1]; row++)
+        put_columns(reader, reader->tile + row * row_bytes, begin - x, end - begin, plane,
+                    reader->band + (row * part->count[0] + begin - part->first[0]) * pixel);
+    return !reader->failed;
 }
 
-/* Decode a row of tiles, or strips of all channels, at its first row, and give rows from there. */
-static bool banded_row(struct tiff_reader *reader, unsigned char *samples)
+/* Decode the row of tiles, or the strips of all channels, that a row of the page is in, as far as a part has
+   their columns; unless the band has them. */
+static bool fill_band(struct tiff_reader *reader, const struct region *part, size_t row)
 {
-    bool tiled = libtiff.TIFFIsTiled(reader->tiff);
-    uint32_t width = (uint32_t)reader->all.width,
-             height = (uint32_t)size_least(rows_per_strip(reader), reader->all.height),
-             row = (uint32_t)reader->row;
+    struct region band = *part;
+    size_t columns = reader->piece_columns, end = part->first[0] + part->count[0];
 
-    if (tiled) {
-        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
-        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
-    }
-    for (unsigned plane = 0; row % height == 0 && plane < channel_planes(reader); plane++) {
-        for (uint64_t x = 0; x < reader->all.width; x += width) {
-            if (!place_piece(reader, (uint32_t)x, width, height, plane))
+    band.first[1] = row - row % reader->piece_rows;
+    band.count[1] = size_least(reader->piece_rows, (size_t)reader->all.height - band.first[1]);
+    if (memcmp(band.first, reader->band_part.first, 2 * sizeof *band.first) == 0 &&
+        memcmp(band.count, reader->band_part.count, 2 * sizeof *band.count) == 0)
+        return true;
+    reader->band_part.count[1] = 0;
+    for (unsigned plane = 0; plane < channel_planes(reader); plane++) {
+        for (size_t x = part->first[0] - part->first[0] % columns; x < end; x += columns) {
+            if (!place_piece(reader, &band, x, plane))
                 return false;
         }
     }
-    memcpy(samples, reader->band + row % height * reader->row_bytes, reader->row_bytes);
+    reader->band_part = band;
+    return true;
+}
+
+static bool read_bands(struct tiff_reader *reader, const struct region *part, unsigned char *samples)
+{
+    const size_t bytes = part->count[0] * pixel_bytes(reader), end = part->first[1] + part->count[1];
+
+    for (size_t row = part->first[1], rows; row < end; row += rows, samples += rows * bytes) {
+        size_t within = row % reader->piece_rows;
+        rows = size_least(reader->piece_rows - within, end - row);
+        if (!fill_band(reader, part, row))
+            return false;
+        memcpy(samples, reader->band + within * bytes, rows * bytes);
+    }
+    return true;
+}
+
+/* Rows as libtiff gives them: those of a strip before the first one that is wanted are decoded, too. */
+static bool read_scanlines(struct tiff_reader *reader, const struct region *part, unsigned char *samples)
+{
+    const size_t pixel = pixel_bytes(reader), bytes = part->count[0] * pixel;
+    const uint64_t first = part->first[1], begin = first - first % reader->piece_rows;
+
+    if (reader->row < begin || reader->row > first)
+        reader->row = begin;
+    for (; reader->row < first + part->count[1]; reader->row++) {
+        bool wanted = reader->row >= first, whole = bytes == reader->row_bytes;
+        unsigned char *row = wanted && whole ? samples : reader->band;
+        if (libtiff.TIFFReadScanline(reader->tiff, row, (uint32_t)reader->row, 0) != 1)
+            return refuse(reader, "StripOffsets", "a strip is damaged");
+        if (reader->failed)
+            return false;
+        if (wanted && !whole)
+            memcpy(samples, row + part->first[0] * pixel, bytes);
+        samples += wanted ? bytes : 0;
+    }
     return true;
 }
 
@@ -1675,46 +1722,78 @@ static bool read_palette(struct tiff_reader *reader)
     return true;
 }
 
-/* Go to the directory of the next row's page. */
-static bool begin_page(struct tiff_reader *reader)
+/* Go to the directory of a page. */
+static bool begin_page(struct tiff_reader *reader, uint64_t page)
 {
-    uint64_t directory = reader->pages[reader->page].directory;
+    uint64_t directory = reader->pages[page].directory;
 
+    reader->page = page;
+    reader->row = UINT64_MAX;
+    reader->band_part.count[1] = 0;
     if (libtiff.TIFFCurrentDirOffset(reader->tiff) != directory &&
         !libtiff.TIFFSetSubDirectory(reader->tiff, directory))
         return refuse_damage(reader);
     prepare_code(reader);
+    reader->banded = is_banded(reader);
+    reader->piece_columns = (uint32_t)reader->all.width;
+    reader->piece_rows = (uint32_t)strip_rows(reader);
+    if (libtiff.TIFFIsTiled(reader->tiff)) {
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &reader->piece_columns);
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &reader->piece_rows);
+    }
     return reader->conversion != CONVERT_PALETTE || read_palette(reader);
 }
 
-/* Decode the next row; at the first row of a page libtiff is sent to its directory. */
-static bool next_row(struct tiff_reader *reader, unsigned char *samples)
+/* Bytes of a band of so many columns, or of a row. */
+static size_t band_bytes(const struct tiff_reader *reader, size_t columns)
 {
-    if (reader->row == 0 && !begin_page(reader))
-        return false;
-    if (is_banded(reader))
-        return banded_row(reader, samples) && !reader->failed;
-    if (libtiff.TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) != 1)
-        return refuse(reader, "StripOffsets", "a strip is damaged");
-    return !reader->failed;
+    return size_most(reader->band_rows * columns * pixel_bytes(reader), reader->row_bytes);
 }
 
-bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault)
+/* Memory for decoding parts of so many columns. */
+static bool make_room(struct tiff_reader *reader, size_t columns)
+{
+    const size_t room = band_bytes(reader, columns);
+
+    if (reader->tile == NULL && reader->tile_bytes > 0)
+        reader->tile = mem_alloc(reader->tile_bytes, 1, "a tile", reader->fault);
+    if (reader->tile == NULL && reader->tile_bytes > 0)
+        return false;
+    if (room > reader->band_room) {
+        mem_free(reader->band);
+        reader->band_part.count[1] = 0;
+        reader->band_room = 0;
+        reader->band = mem_alloc(room, 1, "a row of tiles", reader->fault);
+        reader->band_room = reader->band != NULL ? room : 0;
+    }
+    return reader->band != NULL;
+}
+
+size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns)
+{
+    const struct tiff_reader *reader = (const struct tiff_reader *)pages;
+
+    return reader->page_count * sizeof *reader->pages + reader->tile_bytes +
+           (pages->plain ? 0 : band_bytes(reader, columns));
+}
+
+bool tiff_reader_read(struct tiff_pages *pages, uint64_t plane, const struct region *part, void *samples,
+                      struct fault *fault)
 {
     struct tiff_reader *reader = (struct tiff_reader *)pages;
-    unsigned char *to = samples;
+    bool done;
 
+    pthread_mutex_lock(&reader->turn);
     reader->fault = fault;
+    reader->failed = false;
     errno = 0;
-    for (; rows > 0; rows--, to += reader->row_bytes) {
-        if (!next_row(reader, to))
-            return false;
-        if (++reader->row == reader->all.height) {
-            reader->row = 0;
-            reader->page++;
-        }
-    }
-    return true;
+    done = make_room(reader, part->count[0]) && (reader->page == plane || begin_page(reader, plane)) &&
+           (reader->banded ? read_bands : read_scanlines)(reader, part, samples);
+    /* What libtiff holds after a failure is not gone on with. */
+    if (!done)
+        reader->page = reader->page_count;
+    pthread_mutex_unlock(&reader->turn);
+    return done;
 }
 
 #else
@@ -1738,14 +1817,16 @@ uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane)
     return plane;
 }
 
-void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane)
+size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns)
 {
-    (void)pages, (void)plane;
+    (void)pages, (void)columns;
+    return 0;
 }
 
-bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault)
+bool tiff_reader_read(struct tiff_pages *pages, uint64_t plane, const struct region *part, void *samples,
+                      struct fault *fault)
 {
-    (void)pages, (void)samples, (void)rows;
+    (void)pages, (void)plane, (void)part, (void)samples;
     return fault_raise(fault, STATUS_INPUT, "this program was built without libtiff");
 }
 #endif

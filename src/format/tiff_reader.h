@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "base/file_in.h"
+#include "model/region.h"
 #include "model/sample.h"
 #include "format.h"
 #include "tiff_text.h"
@@ -48,13 +49,10 @@ struct tiff_pages {
     char warning[256]; /* libtiff's first one, but for unknown tags; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: tiff_reader_place tells
                    where */
-    bool begun; /* the caller has gone to its first plane */
-    size_t reading_bytes; /* of memory, which reading takes besides the samples */
 };
 
 /* Open a file and look at all pages, at the resolution of the request. Pages that differ, or hold less than
-   they claim, are refused. Of several Images of OME the one is read that has its volume (tiff_text_read).
-   Calls for one file must not overlap. */
+   they claim, are refused. Of several Images of OME the one is read that has its volume (tiff_text_read). */
 bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const struct source_request *request,
                       struct fault *fault);
 void tiff_reader_close(struct tiff_pages *pages);
@@ -62,9 +60,14 @@ void tiff_reader_close(struct tiff_pages *pages);
 /* The offset in the file of a plane of the series, if pages are plain. */
 uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane);
 
-/* Go to a plane of the series. Read the next rows, of this plane and those after it, in this machine's byte
-   order. */
-void tiff_reader_seek(struct tiff_pages *pages, uint64_t plane);
-bool tiff_reader_rows(struct tiff_pages *pages, void *samples, size_t rows, struct fault *fault);
+/* The memory that reading parts of so many columns takes besides the samples. */
+size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns);
+
+/* Read a part of a plane of the series, the columns and rows of a region, packed and in this machine's byte
+   order. Of compressed samples no strip or tile is decoded that the part does not touch. Parts may be in any
+   order, and from several threads, of which one reads at a time; rows that go on where those before ended
+   cost no strip or tile a second time. */
+bool tiff_reader_read(struct tiff_pages *pages, uint64_t plane, const struct region *part, void *samples,
+                      struct fault *fault);
 
 #endif

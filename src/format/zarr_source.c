@@ -218,7 +218,7 @@ bool zarr_source_open(struct source *source, const struct source_request *reques
         zarr->store.folder = -1;
     if (zarr != NULL && read_metadata(source, zarr, request, fault) &&
         open_reader(source, zarr, request, fault)) {
-        source->random = source->has_threads = true;
+        source->random = source->one_reader = true;
         source->data_files = zarr->is_image;
         if (zarr->is_image && request->resolution == 0)
             source_note_left_out(source, zarr->image.resolutions - 1, "smaller resolution",

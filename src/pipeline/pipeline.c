@@ -91,7 +91,7 @@ static void close_sources(struct pipeline *pipeline)
 static void read_in_step(struct source *source, const struct source *mask)
 {
     source->random = source->random && mask->random;
-    source->has_threads = source->has_threads || mask->has_threads;
+    source->one_reader = source->one_reader || mask->one_reader;
     source->beside_bytes += mask->beside_bytes + mask->held_bytes;
 }
 

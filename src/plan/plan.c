@@ -204,7 +204,7 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
             job->out_plane_bytes),
         .held_bytes = plan->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
-        .readers = source->random && !source->has_threads ? carriers : 1,
+        .readers = source->random && !source->one_reader ? carriers : 1,
         .writers = carriers,
         .random = source->random,
         .tallies = request->stats,

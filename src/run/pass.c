@@ -540,7 +540,7 @@ static bool goes_side_by_side(const struct run *run, const struct pass *pass)
 {
     const struct stop *end = pass->from != NULL ? pass->from : pass->to;
 
-    return end->random && !is_observed(run, end);
+    return end->random && !end->one_reader && !is_observed(run, end);
 }
 
 /* Members side by side take as long as the slowest of them; the threads that read and write for them are

@@ -160,6 +160,7 @@ static struct stop from_source(struct stops *stops)
                          .plane_bytes = stops->job->in_plane_bytes,
                          .threads = stops->plan->schedule.readers,
                          .random = source->random,
+                         .one_reader = source->one_reader,
                          .of_run = true,
                          .which = OBSERVER_INPUT};
 }

@@ -31,7 +31,8 @@ struct stop {
     const struct encoding *encoding;
     size_t plane_bytes;
     unsigned threads;
-    bool random;             /* it gives or takes planes in any order */
+    bool random;             /* it gives or takes planes in any order, */
+    bool one_reader;         /* but several who take turns are slower than one after the other */
     bool of_run;             /* it is one of the run's ends: observed, and counted in its outcomes */
     enum observer_end which; /* of them */
 };
