@@ -294,6 +294,9 @@ def hyperstacks(trial):
 
 def orders(trial):
     """Every order of axes in each kind of description, and volumes that are filtered alone."""
+    samples = some((3, 2, 5, 7, 8), 'u2')
+    tifffile.imwrite('theirs.tif', samples, photometric='minisblack', metadata={'axes': 'TCZYX', 'limit': float('nan')})
+    trial.reads('theirs.tif', in_order(samples, 'TCZYX'), 'a number that JSON has not')
     for letters in itertools.permutations('TZC'):
         axes = ''.join(letters) + 'YX'
         samples = some((5, 2, 6, 7, 8), 'u2')

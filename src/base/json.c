@@ -300,12 +300,18 @@ static bool read_number(struct reader *reader, struct json_value *value)
 
 static bool read_word(struct reader *reader, struct json_value *value)
 {
-    static const char *const words[] = {[JSON_NULL] = "null", [JSON_FALSE] = "false", [JSON_TRUE] = "true"};
+    static const struct {
+        const char *word;
+        enum json_kind kind;
+    } words[] = {{"null", JSON_NULL},  {"false", JSON_FALSE},     {"true", JSON_TRUE},
+                 {"NaN", JSON_NUMBER}, {"Infinity", JSON_NUMBER}, {"-Infinity", JSON_NUMBER}};
 
-    for (enum json_kind kind = JSON_NULL; kind <= JSON_TRUE; kind++) {
-        if (strncmp(reader->at, words[kind], strlen(words[kind])) == 0) {
-            value->kind = kind;
-            reader->at += strlen(words[kind]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strncmp(reader->at, words[i].word, strlen(words[i].word)) == 0) {
+            value->kind = words[i].kind;
+            value->text = reader->at;
+            value->number = strtod(words[i].word, NULL);
+            reader->at += strlen(words[i].word);
             return true;
         }
     }
@@ -485,6 +491,10 @@ void json_copy(struct json *json, const char *name, const struct json_value *val
         json_flag(json, name, value->kind == JSON_TRUE);
         return;
     case JSON_NUMBER: /* as it stands, since a double may not hold it */
+        if (!isfinite(value->number)) {
+            json_null(json, name);
+            return;
+        }
         begin_value(json, name);
         fwrite(value->text, 1, strspn(value->text, of_numbers), json->stream);
         return;

@@ -61,8 +61,9 @@ struct json_tree {
     char *text;
 };
 
-/* Read a text of `size` bytes. It must be one value of JSON as the standard has it, in UTF-8: NaN is none,
-   and no text within has a byte 0. The fault says where it is not, and the tree is empty. */
+/* Read a text of `size` bytes. It must be one value of JSON as the standard has it, in UTF-8, but that
+   numbers may be NaN, Infinity or -Infinity, as Python writes them; no text within has a byte 0. The fault
+   says where it is not, and the tree is empty. */
 bool json_read(struct json_tree *tree, const char *text, size_t size, struct fault *fault);
 void json_free(struct json_tree *tree);
 
