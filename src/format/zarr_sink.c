@@ -356,7 +356,9 @@ static bool put_shelf(const struct sink *sink, struct fault *fault)
         done = put_chunk(sink, fault);
     if (done && (within + 1 == layout->in_shard[PLANES] || state->plane == layout->extents[PLANES]))
         done = end_layer(sink, layer, fault);
-    state->filled = 0;
+    /* After a failure workers may still read it. */
+    if (done)
+        state->filled = 0;
     return done;
 }
 
