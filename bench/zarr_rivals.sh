@@ -26,11 +26,11 @@ heat|heat -s 20
 END
 }
 
-# The table of take_turns: how many times as long as the first row the others take.
+# How many times as long as the first row of the table the others take.
 ratios()
 {
     awk 'NR == 2 { seconds = $2; processor = $5 }
-        NR > 2 { printf "%s: %.2f times the seconds, %.2f times the processor time\n", $1, $2 / seconds, $5 / processor }' "$1"
+        NR > 2 { printf "%s: %.2f times the seconds, %.2f times the processor time\n", $1, $2 / seconds, $5 / processor }' table
 }
 
 rivals()
@@ -44,11 +44,13 @@ python3 "$sources/zarr_rival.py" make "$side" "$planes" |
 "$build/voxfilt" --version
 echo "$(getconf _NPROCESSORS_ONLN) cores; $side × $side × $planes, u16"
 du -sm in.zarr | awk -v gibibytes="$gibibytes" '{ printf "the store has %d MiB and shrinks %.1f : 1\n", $1, gibibytes * 1024 / $1 }'
-for filter in gauss:2 heat; do
-    $limited -i in.zarr -f $filter -s "$([ $filter = heat ] && echo 20 || echo 1)" -o none.zarr --explain | grep -E '^(run|memory) '
+for options in gauss:2 'heat -s 20'; do
+    # shellcheck disable=SC2086  # the options are words
+    $limited -i in.zarr -f $options -o none.zarr --explain | grep -E '^(run|memory) '
 done
-filters | take_turns cold | tee table
-ratios table
+filters | take_turns cold > table
+cat table
+ratios
 rm -rf identity.zarr gauss.zarr heat.zarr
 
 has_module dask_image && has_module dask.array && has_module zarr || exit 0
