@@ -77,6 +77,10 @@ struct tiff_reader {
     unsigned char palette[256][3];  /* of the page that is read */
     uint64_t level; /* the resolution that is read, by its place in SubIFDs; 0: the full one */
 
+    unsigned char near[512]; /* bytes of the file that were read last, for directories */
+    uint64_t near_at;
+    size_t near_bytes;
+
     uint64_t page; /* at hand */
 
     /* Of one part after the other; `turn` is for the threads that ask for them. */
@@ -563,11 +567,20 @@ struct directory {
     uint64_t entries;
 };
 
-/* Bytes of the file; 0 for what it does not have, or what cannot be read. */
+/* A few bytes of the file; 0 for what it does not have, or what cannot be read. Entries, and values, are
+   asked for one after the other, so those that follow are read with them. */
 static void read_bytes(struct tiff_reader *reader, uint64_t at, unsigned char *bytes, size_t size)
 {
-    size_t got = read_at(reader, at, bytes, size);
+    uint64_t skipped = at - reader->near_at;
+    size_t got;
 
+    if (at < reader->near_at || skipped > reader->near_bytes || size > reader->near_bytes - skipped) {
+        reader->near_bytes = read_at(reader, at, reader->near, sizeof reader->near);
+        reader->near_at = at;
+        skipped = 0;
+    }
+    got = size_least(size, reader->near_bytes - (size_t)skipped);
+    memcpy(bytes, reader->near + skipped, got);
     memset(bytes + got, 0, size - got);
 }
 
@@ -626,21 +639,16 @@ static struct entry entry_of(struct tiff_reader *reader, const struct directory 
                           .type = (unsigned)number_of(reader, bytes + 2, 2)};
 }
 
-/* One of the values; false: they are not whole numbers without a sign. */
-static bool read_value(struct tiff_reader *reader, const struct directory *directory,
-                       const struct entry *entry, uint64_t index, uint64_t *number)
+/* Where its values stand, and the bytes of each; 0: they are not whole numbers without a sign. */
+static uint64_t find_values(struct tiff_reader *reader, const struct directory *directory,
+                            const struct entry *entry, size_t *bytes)
 {
     static const size_t sizes[] = {[TIFF_BYTE] = 1, [TIFF_SHORT] = 2, [TIFF_LONG] = 4, [TIFF_LONG8] = 8};
-    size_t bytes = entry->type < sizeof sizes / sizeof *sizes ? sizes[entry->type] : 0;
     size_t room = directory->big ? 8 : 4;
-    uint64_t place = entry->value_at;
 
-    if (bytes == 0)
-        return false;
-    if (entry->count > room / bytes)
-        place = number_at(reader, place, room);
-    *number = number_at(reader, place + index * bytes, bytes);
-    return true;
+    *bytes = entry->type < sizeof sizes / sizeof *sizes ? sizes[entry->type] : 0;
+    return *bytes > 0 && entry->count > room / *bytes ? number_at(reader, entry->value_at, room)
+                                                      : entry->value_at;
 }
 
 /* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there
@@ -895,18 +903,20 @@ static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag
 static bool check_entry(struct tiff_reader *reader, const struct directory *directory,
                         const struct entry *entry, const struct deciding *tag, const struct shape *shape)
 {
-    uint64_t used, stands,
-        most = tag->kind == SHORT_BY_CHANNEL ? shape->channels
-               : tag->kind == SHORT_BY_EXTRA ? extra_channels(shape)
-               : tag->kind < PLACE_BY_PIECE  ? 1
-                                             : pieces(reader);
+    size_t bytes;
+    uint64_t used, stands, place = find_values(reader, directory, entry, &bytes),
+                           most = tag->kind == SHORT_BY_CHANNEL ? shape->channels
+                                  : tag->kind == SHORT_BY_EXTRA ? extra_channels(shape)
+                                  : tag->kind < PLACE_BY_PIECE  ? 1
+                                                                : pieces(reader);
 
     if (entry->count != most && !(entry->count == 1 && tag->kind == SHORT_BY_CHANNEL))
         return refuse_number(reader, tag->name, entry->count,
                              " values, which are not as many as there should be");
     for (uint32_t i = 0; i < entry->count; i++) {
-        if (!read_value(reader, directory, entry, i, &stands))
+        if (bytes == 0)
             return refuse(reader, tag->name, "not of a type for whole numbers");
+        stands = number_at(reader, place + i * bytes, bytes);
         if (!number_in_use(reader, tag, i, &used) || used != stands)
             return refuse_number(reader, tag->name, stands, ", which cannot be");
     }
