@@ -99,9 +99,10 @@ for option in --output=out --out-type=u8 --out-endian=big --out-range=0,1 --out-
 done
 refuses 2 "imgheat: --level: $idle" imgheat -D cpu --bench --level 3
 refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i missing.raw --bench
-refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
-    sed -n 's/.*, v4 instructions/baseline, v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
-    with_isa z80 v8 -o out
+served=$(for isa in baseline v3 v4; do
+    ! with_isa $isa voxfilt --list 2> /dev/null | grep -q ", $isa instructions$" || echo $isa
+done | paste -sd, - | sed 's/,\([^,]*\)$/ and \1/; s/,/, /')
+refuses 5 "voxfilt: VOXFILT_ISA: z80: this build on this machine has $served" with_isa z80 v8 -o out
 with_isa baseline voxfilt --list | grep -q ', baseline instructions$'
 result $? 'the instructions that are named are those in use'
 refuses 4 'voxfilt: a\012b: No such file or directory' voxfilt -n 8 -i 'a
