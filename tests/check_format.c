@@ -154,10 +154,12 @@ static bool read_planes(struct source *source, unsigned char *samples, struct fa
 {
     size_t planes = grid_planes(&source->header.grid), plane = header_plane_bytes(&source->header);
     size_t first = planes / 2;
+    const struct region before = region_of_planes(&source->header.grid, 0, first),
+                        after = region_of_planes(&source->header.grid, first, planes - first);
 
     if (source->random)
-        return source_read_at(source, samples + first * plane, first, planes - first, fault) &&
-               (first == 0 || source_read_at(source, samples, 0, first, fault)) &&
+        return source_read_box(source, samples + first * plane, 0, &after, fault) &&
+               (first == 0 || source_read_box(source, samples, 0, &before, fault)) &&
                read_boxes(source, samples, fault) && source_end(source, fault);
     return (first == 0 || source_read(source, samples, first, fault)) &&
            source_read(source, samples + first * plane, planes - first, fault) && source_end(source, fault);

@@ -65,14 +65,18 @@ static bool tape_read(struct source *source, void *samples, size_t planes, struc
     return true;
 }
 
-static bool tape_read_at(struct source *source, void *samples, size_t first, size_t planes,
-                         struct fault *fault)
+static bool tape_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
+                          struct fault *fault)
 {
     const struct tape *tape = source->state;
+    const struct grid *grid = &source->header.grid;
+    size_t first = volume * grid_planes(grid) + region_first_plane(box, grid),
+           planes = region_planes(box, grid);
 
     if (first + planes > tape->read_most)
         return fault_raise(fault, STATUS_INPUT, "tape: it is torn");
-    memcpy(samples, tape->in + first * tape->in_plane, planes * tape->in_plane);
+    region_cut(box, grid, sample_size(source->header.type), tape->in + first * tape->in_plane, planes,
+               samples);
     return true;
 }
 
@@ -141,7 +145,7 @@ static const struct format format_tape = {
     .create = tape_create,
     .discard = tape_discard,
     .read = tape_read,
-    .read_at = tape_read_at,
+    .read_box = tape_read_box,
     .end = tape_end,
     .write = tape_write,
     .finish = tape_finish,

@@ -16,14 +16,15 @@
 static atomic_bool torn;
 static atomic_size_t read_by_others;
 
-static bool tear(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+static bool tear(struct source *source, void *samples, size_t volume, const struct region *box,
+                 struct fault *fault)
 {
-    (void)source, (void)samples, (void)first, (void)planes;
+    (void)source, (void)samples, (void)volume, (void)box;
     torn = true;
     return fault_raise(fault, STATUS_IO, "in: torn");
 }
 
-static bool read_slowly(struct source *source, void *samples, size_t first, size_t planes,
+static bool read_slowly(struct source *source, void *samples, size_t volume, const struct region *box,
                         struct fault *fault)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -31,8 +32,8 @@ static bool read_slowly(struct source *source, void *samples, size_t first, size
     do
         nanosleep(&moment, NULL);
     while (!torn);
-    read_by_others += planes;
-    return format_raw.read_at(source, samples, first, planes, fault);
+    read_by_others += region_planes(box, &source->header.grid);
+    return format_raw.read_box(source, samples, volume, box, fault);
 }
 
 static void ck_all_failed(const struct ranks_run *run, enum status status, const char *line)
@@ -51,8 +52,8 @@ START_TEST(what_one_meets_ends_all_soon)
     struct ranks_run run;
     size_t files;
 
-    broken.read_at = tear;
-    slow.read_at = read_slowly;
+    broken.read_box = tear;
+    slow.read_box = read_slowly;
     torn = false;
     read_by_others = 0;
     ranks_run_fill(SAMPLE_U8, 4 * 4 * 300);
@@ -71,13 +72,13 @@ START_TEST(what_one_meets_ends_all_soon)
 }
 END_TEST
 
-static bool touch_and_read(struct source *source, void *samples, size_t first, size_t planes,
+static bool touch_and_read(struct source *source, void *samples, size_t volume, const struct region *box,
                            struct fault *fault)
 {
     fixture_require(
         utimensat(AT_FDCWD, "copy", (const struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0) == 0,
         "a time");
-    return format_raw.read_at(source, samples, first, planes, fault);
+    return format_raw.read_box(source, samples, volume, box, fault);
 }
 
 /* Rank 0 tells of it, and does not see it. */
@@ -86,7 +87,7 @@ START_TEST(a_change_that_one_sees)
     struct format touching = format_raw;
     struct ranks_run run;
 
-    touching.read_at = touch_and_read;
+    touching.read_box = touch_and_read;
     for (int touched = 0; touched < 2; touched++) {
         ranks_run_fill(SAMPLE_U8, 64);
         fixture_require(system("cp -p in copy") == 0, "a copy");

@@ -398,54 +398,10 @@ bool source_read(struct source *source, void *samples, size_t planes, struct fau
     return source->format->read(source, samples, planes, fault);
 }
 
-bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
-{
-    const struct grid *grid = &source->header.grid;
-    size_t all = grid_planes(grid), plane = header_plane_bytes(&source->header), count;
-    unsigned char *to = samples;
-
-    if (source->format->read_at != NULL)
-        return source->format->read_at(source, samples, first, planes, fault);
-    /* A box lies in one volume of a series. */
-    for (; planes > 0; planes -= count, first += count, to += count * plane) {
-        struct region box;
-        count = size_least(planes, all - first % all);
-        box = region_of_planes(grid, first % all, count);
-        if (!source->format->read_box(source, to, first / all, &box, fault))
-            return false;
-    }
-    return true;
-}
-
-/* Read a plane at a time, and keep what the box has of it. */
-static bool read_and_cut(struct source *source, unsigned char *samples, size_t first,
-                         const struct region *box, struct fault *fault)
-{
-    const struct grid *grid = &source->header.grid;
-    size_t size = sample_size(source->header.type), planes = region_planes(box, grid);
-    size_t kept = region_samples(box, grid) / planes * size;
-    unsigned char *plane = mem_alloc(1, header_plane_bytes(&source->header), "a plane", fault);
-    bool done = plane != NULL;
-
-    for (size_t i = 0; done && i < planes; i++) {
-        done = source->format->read_at(source, plane, first + i, 1, fault);
-        if (done)
-            region_cut(box, grid, size, plane, 1, samples + i * kept);
-    }
-    mem_free(plane);
-    return done;
-}
-
 bool source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault)
 {
-    const struct grid *grid = &source->header.grid;
-    size_t first = volume * grid_planes(grid) + region_first_plane(box, grid);
-
-    if (region_has_whole_planes(box, grid) && source->format->read_at != NULL)
-        return source->format->read_at(source, samples, first, region_planes(box, grid), fault);
-    return source->format->read_box != NULL ? source->format->read_box(source, samples, volume, box, fault)
-                                            : read_and_cut(source, samples, first, box, fault);
+    return source->format->read_box(source, samples, volume, box, fault);
 }
 
 bool source_end(struct source *source, struct fault *fault)

@@ -142,8 +142,7 @@ struct source {
     size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
-    bool random;     /* planes and boxes can be read in any order and by several threads at once (read_at,
-                        read_box) */
+    bool random;           /* boxes can be read in any order and by several threads at once (read_box) */
     bool one_reader; /* several readers are no faster than one: it has threads of its own, or lets one read at
                         a time. Each chunk of a file is decoded only once if planes are asked for in order */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
@@ -267,13 +266,9 @@ struct format {
        the format are `random`. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
 
-    /* Of a `random` source: read planes from index `first` on, in any order and from several threads; all of
-       them before `end` is called. In a series, planes of the volumes before count. */
-    bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
-
-    /* Likewise: read a box of the grid of one volume of a series, packed. No more of the file is read than
-       the box needs, as far as the format can. NULL: whole planes are read, and cut (source_read_box). A
-       format with random sources has at least one of the two. */
+    /* Of a `random` source: read a box of the grid of one volume of a series, packed, in any order and from
+       several threads; all of them before `end` is called. No more of the file is read than the box needs, as
+       far as the format can. NULL if no source of the format is `random`. */
     bool (*read_box)(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault);
 
@@ -374,13 +369,10 @@ void source_note_left_out(struct source *source, uint64_t count, const char *thi
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);
 
-/* Read the next planes, or planes at any place of a `random` source. After the last plane, check the end of
-   the file: only then are damaged samples and surplus bytes known to be absent. */
+/* Read the next planes; or, of a `random` source, a box of one volume of a series, packed, in any order and
+   from several threads. The box lies within the grid. After the last plane, check the end of the file: only
+   then are damaged samples and surplus bytes known to be absent. */
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
-bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
-
-/* Of a `random` source: read a box of one volume of a series, packed, in any order and from several threads.
-   The box lies within the grid. Where a format reads whole planes only, that takes the memory of one. */
 bool source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);

@@ -9,7 +9,7 @@
    Samples are one run of bytes, whatever files they are in: `left` counts what the file at hand has yet to
    give, and at 0 the next file is opened. A volume of a series is found by passing over those before it, and
    those after it are passed over at the end, so that the rest of the file is checked as well. Where one
-   regular file holds the samples as they are, several threads can read it at any offset (volume_read_at). */
+   regular file holds the samples as they are, several threads can read it at any offset (volume_read_box). */
 #include "volume.h"
 
 #include "base/mem.h"
@@ -638,17 +638,6 @@ static const struct file_in *file_of(const struct source *source)
     const struct volume *volume = source->state;
 
     return volume->file != NULL ? volume->file : source->file;
-}
-
-bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
-{
-    const struct header *header = &source->header;
-    size_t plane = header_plane_bytes(header), bytes = planes * plane, got;
-    uint64_t before = (uint64_t)header->choice.volume * grid_planes(&header->grid);
-
-    if (!file_in_read_at(file_of(source), (before + first) * plane, samples, bytes, &got, fault))
-        return false;
-    return got == bytes || refuse_short(source, fault);
 }
 
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,

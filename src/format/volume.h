@@ -102,7 +102,6 @@ bool volume_name_files(struct source *source, const char *value, struct fault *f
 /* Operations of a source, as in struct format. */
 char *volume_name_file(const struct source *source, size_t index, struct fault *fault);
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
-bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault);
 void volume_hold_in_spool(struct source *source, const struct spool *spool);

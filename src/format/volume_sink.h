@@ -103,8 +103,8 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 /* The members of struct format that are alike in all these formats. */
 #define VOLUME_OPERATIONS                                                                                    \
     .open = volume_open, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
-    .read = volume_read, .read_at = volume_read_at, .read_box = volume_read_box, .end = volume_end,          \
-    .close = volume_close, .create = volume_sink_create, .holds_series = true, .write = volume_sink_write,   \
+    .read = volume_read, .read_box = volume_read_box, .end = volume_end, .close = volume_close,              \
+    .create = volume_sink_create, .holds_series = true, .write = volume_sink_write,                          \
     .finish = volume_sink_finish, .add_data_files = volume_sink_add_data_files,                              \
     .discard = volume_sink_discard
 

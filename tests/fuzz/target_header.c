@@ -102,15 +102,31 @@ static void write_result(const struct source *source, size_t draw)
     job_free(&job);
 }
 
-/* Half of the planes and then the rest, the last ones first where that is possible. */
+/* The last volume first, and of each the last half of the planes. */
+static bool read_halves(struct source *source, unsigned char *samples, size_t plane, struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    size_t planes = grid_planes(grid), first = planes / 2;
+    const struct region before = region_of_planes(grid, 0, first),
+                        after = region_of_planes(grid, first, planes - first);
+
+    for (size_t volume = source->header.volumes; volume-- > 0;) {
+        unsigned char *to = samples + volume * planes * plane;
+        if (!source_read_box(source, to + first * plane, volume, &after, fault) ||
+            (first > 0 && !source_read_box(source, to, volume, &before, fault)))
+            return false;
+    }
+    return source_end(source, fault);
+}
+
+/* In halves, the last one first where that is possible. */
 static bool read_planes(struct source *source, unsigned char *samples, size_t planes, size_t plane,
                         struct fault *fault)
 {
     size_t first = planes / 2;
 
     if (source->random)
-        return source_read_at(source, samples + first * plane, first, planes - first, fault) &&
-               (first == 0 || source_read_at(source, samples, 0, first, fault)) && source_end(source, fault);
+        return read_halves(source, samples, plane, fault);
     return (first == 0 || source_read(source, samples, first, fault)) &&
            source_read(source, samples + first * plane, planes - first, fault) && source_end(source, fault);
 }
