@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct member {
-    struct member *before;
+struct entry {
+    struct entry *before;
     struct temp_file cleanup;
     char path[];
 };
 
 struct folder_out {
     struct file_out *file;
-    struct member *last; /* made last */
+    struct entry *last; /* made last */
 };
 
 bool folder_out_open(struct folder_out **folder, struct file_out *file, struct fault *fault)
@@ -40,35 +40,35 @@ static bool refuse(const struct folder_out *folder, const char *key, struct faul
     return fault_set_for(fault, STATUS_IO, file_out_name(folder->file), "%s: %s", key, strerror(errno));
 }
 
-/* The path of a key, or of the first `length` bytes of it, as a member that is not on the list yet. */
-static struct member *name_member(const struct folder_out *folder, const char *key, size_t length,
-                                  struct fault *fault)
+/* The path of a key, or of the first `length` bytes of it, as an entry that is not on the list yet. */
+static struct entry *name_entry(const struct folder_out *folder, const char *key, size_t length,
+                                struct fault *fault)
 {
     const char *root = file_out_temporary(folder->file);
     size_t size = strlen(root) + length + 2;
-    struct member *member = mem_alloc(sizeof *member + size, 1, "the files of a folder", fault);
+    struct entry *entry = mem_alloc(sizeof *entry + size, 1, "the files of a folder", fault);
 
-    if (member != NULL) {
-        snprintf(member->path, size, "%s/%.*s", root, (int)length, key);
-        member->cleanup.path = member->path;
+    if (entry != NULL) {
+        snprintf(entry->path, size, "%s/%.*s", root, (int)length, key);
+        entry->cleanup.path = entry->path;
     }
-    return member;
+    return entry;
 }
 
 /* Make a file, whose descriptor is returned, or a folder; it is listed for removal at once. -1 with errno. */
-static int make(struct folder_out *folder, struct member *member, bool is_folder)
+static int make(struct folder_out *folder, struct entry *entry, bool is_folder)
 {
     sigset_t before;
     int made, reason;
 
     temp_cleanup_hold_signals(&before);
-    made = is_folder ? mkdir(member->path, 0777)
-                     : open(member->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    made = is_folder ? mkdir(entry->path, 0777)
+                     : open(entry->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     reason = errno;
     if (made >= 0) {
-        temp_cleanup_add(&member->cleanup);
-        member->before = folder->last;
-        folder->last = member;
+        temp_cleanup_add(&entry->cleanup);
+        entry->before = folder->last;
+        folder->last = entry;
     }
     temp_cleanup_release_signals(&before);
     errno = reason;
@@ -79,13 +79,13 @@ static int make(struct folder_out *folder, struct member *member, bool is_folder
 static bool make_folders(struct folder_out *folder, const char *key, struct fault *fault)
 {
     for (const char *slash = strchr(key, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        struct member *member = name_member(folder, key, (size_t)(slash - key), fault);
-        int made = member == NULL ? -1 : make(folder, member, true);
+        struct entry *entry = name_entry(folder, key, (size_t)(slash - key), fault);
+        int made = entry == NULL ? -1 : make(folder, entry, true);
         if (made >= 0)
             continue;
-        if (member == NULL)
+        if (entry == NULL)
             return false;
-        mem_free(member);
+        mem_free(entry);
         if (errno != EEXIST)
             return refuse(folder, key, fault);
     }
@@ -95,18 +95,18 @@ static bool make_folders(struct folder_out *folder, const char *key, struct faul
 /* The descriptor of a new file, or of one that is there already; -1 with a fault. */
 static int open_key(struct folder_out *folder, const char *key, bool begins, struct fault *fault)
 {
-    struct member *member = name_member(folder, key, strlen(key), fault);
+    struct entry *entry = name_entry(folder, key, strlen(key), fault);
     int descriptor;
 
-    if (member == NULL)
+    if (entry == NULL)
         return -1;
-    descriptor = begins ? make(folder, member, false) : open(member->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    descriptor = begins ? make(folder, entry, false) : open(entry->path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (descriptor < 0 && begins && errno == ENOENT && make_folders(folder, key, fault))
-        descriptor = make(folder, member, false);
+        descriptor = make(folder, entry, false);
     if (descriptor < 0)
         refuse(folder, key, fault);
     if (descriptor < 0 || !begins)
-        mem_free(member);
+        mem_free(entry);
     return descriptor;
 }
 
@@ -138,8 +138,8 @@ bool folder_out_complete(struct folder_out *folder, struct fault *fault)
 {
     if (!file_out_is_synced(folder->file))
         return true;
-    for (const struct member *member = folder->last; member != NULL; member = member->before) {
-        if (!sync_path(folder, member->path, fault))
+    for (const struct entry *entry = folder->last; entry != NULL; entry = entry->before) {
+        if (!sync_path(folder, entry->path, fault))
             return false;
     }
     return sync_path(folder, file_out_temporary(folder->file), fault);
@@ -151,13 +151,13 @@ void folder_out_close(struct folder_out *folder)
 
     if (folder == NULL)
         return;
-    for (struct member *member = folder->last, *next; member != NULL; member = next) {
-        next = member->before;
+    for (struct entry *entry = folder->last, *next; entry != NULL; entry = next) {
+        next = entry->before;
         temp_cleanup_hold_signals(&before);
-        temp_cleanup_remove(member->path);
-        temp_cleanup_forget(&member->cleanup);
+        temp_cleanup_remove(entry->path);
+        temp_cleanup_forget(&entry->cleanup);
         temp_cleanup_release_signals(&before);
-        mem_free(member);
+        mem_free(entry);
     }
     mem_free(folder);
 }

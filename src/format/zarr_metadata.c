@@ -6,6 +6,8 @@
    ranges that it shows still hold. */
 #include "zarr_metadata.h"
 
+#include "model/unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,27 +51,13 @@ static void begin_frames(struct zarr_image *image, const struct header *header)
         image->axes[image->count++] = channels;
 }
 
-/* As UDUNITS has it, which OME-Zarr asks for; NULL: the unit is not known. */
-static const char *unit_name(double millimetres)
-{
-    static const char *const names[] = {"millimeter", "micrometer", "nanometer",
-                                        "centimeter", "meter",      "inch"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        double unit = unit_millimetres(unit_of_name(names[i]));
-        if (!(unit < millimetres || unit > millimetres))
-            return names[i];
-    }
-    return NULL;
-}
-
 /* The unit of an axis in space; the input may have one that is known to it alone. */
 static const char *unit_of(const struct zarr_image *image, const struct header *header, unsigned axis)
 {
     size_t space[3];
 
     if (header->millimetres > 0.0 || image->zarr == NULL)
-        return unit_name(header->millimetres);
+        return unit_udunits(header->millimetres);
     zarr_source_space(image->zarr, space);
     return space[axis] == ARRAY_NO_AXIS ? NULL : image->zarr->image.axis[space[axis]].unit;
 }

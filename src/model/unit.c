@@ -14,20 +14,34 @@
 static const struct length_unit units[] = {
     {.millimetres = 1.0,
      .symbol = "mm",
+     .udunits = "millimeter",
      .names = NAMES("mm", "millimeter", "millimetre", "millimeters"),
      .nifti = 2},
-    {.millimetres = 1000.0, .symbol = "m", .names = NAMES("m", "meter", "metre", "meters"), .nifti = 1},
+    {.millimetres = 1000.0,
+     .symbol = "m",
+     .udunits = "meter",
+     .names = NAMES("m", "meter", "metre", "meters"),
+     .nifti = 1},
     {.millimetres = 1e-3,
      .symbol = "um",
+     .udunits = "micrometer",
      .names = NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
                     "\\u00B5m", "&#181;m", "&#xB5;m"),
      .nifti = 3},
-    {.millimetres = 1e-6, .symbol = "nm", .names = NAMES("nm", "nanometer", "nanometre", "nanometers")},
+    {.millimetres = 1e-6,
+     .symbol = "nm",
+     .udunits = "nanometer",
+     .names = NAMES("nm", "nanometer", "nanometre", "nanometers")},
     {.millimetres = 10.0,
      .symbol = "cm",
+     .udunits = "centimeter",
      .names = NAMES("cm", "centimeter", "centimetre", "centimeters"),
      .resolution = 3},
-    {.millimetres = 25.4, .symbol = "in", .names = NAMES("inch", "in", "inches"), .resolution = 2},
+    {.millimetres = 25.4,
+     .symbol = "in",
+     .udunits = "inch",
+     .names = NAMES("inch", "in", "inches"),
+     .resolution = 2},
 };
 enum { UNITS = sizeof units / sizeof *units };
 
@@ -65,13 +79,28 @@ double unit_millimetres(const struct length_unit *unit)
     return unit == NULL ? 0.0 : unit->millimetres;
 }
 
-const char *unit_symbol(double millimetres)
+/* The unit of this length; NULL: there is none. */
+static const struct length_unit *unit_of_length(double millimetres)
 {
     for (size_t i = 0; i < UNITS; i++) {
         if (!(units[i].millimetres < millimetres || units[i].millimetres > millimetres))
-            return units[i].symbol;
+            return &units[i];
     }
     return NULL;
+}
+
+const char *unit_symbol(double millimetres)
+{
+    const struct length_unit *unit = unit_of_length(millimetres);
+
+    return unit == NULL ? NULL : unit->symbol;
+}
+
+const char *unit_udunits(double millimetres)
+{
+    const struct length_unit *unit = unit_of_length(millimetres);
+
+    return unit == NULL ? NULL : unit->udunits;
 }
 
 const struct length_unit *unit_millimetre(void)

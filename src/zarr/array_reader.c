@@ -23,7 +23,7 @@
 enum { SHELVES = 4 };
 
 /* What a thread has to itself. */
-struct member {
+struct decoder {
     struct codec_worker *worker;
     unsigned char *coded, *plain; /* a chunk */
 };
@@ -49,8 +49,8 @@ struct array_reader {
     unsigned slow;     /* the axis of space along which shelves follow each other: 0 to 2 */
     size_t extents[3]; /* of the grid */
     size_t depth;      /* planes of a shelf */
-    struct member *members;
-    size_t member_count;
+    struct decoder *decoders;
+    size_t decoder_count;
     pthread_mutex_t mutex; /* of what follows */
     struct shelf shelves[SHELVES];
     size_t next;          /* of these to be replaced, where all are held */
@@ -183,7 +183,7 @@ static void choose_depth(struct array_reader *reader, size_t threads)
     }
     reader->depth = depth;
     shelf = shelf_bytes(reader, reader->extents[0], reader->extents[1], depth);
-    reader->member_count =
+    reader->decoder_count =
         size_most(1, size_least(size_least(threads, chunks), size_most(roomy, shelf) / member_bytes(reader)));
 }
 
@@ -206,8 +206,9 @@ bool array_reader_open(struct array_reader **result, const struct array_reader_r
         reader->slow = axis;
     }
     choose_depth(reader, request->threads);
-    reader->members = mem_zeroed(reader->member_count, sizeof *reader->members, "threads that decode", fault);
-    if (reader->members == NULL) {
+    reader->decoders =
+        mem_zeroed(reader->decoder_count, sizeof *reader->decoders, "threads that decode", fault);
+    if (reader->decoders == NULL) {
         mem_free(reader);
         return false;
     }
@@ -220,12 +221,12 @@ void array_reader_close(struct array_reader *reader)
 {
     if (reader == NULL)
         return;
-    for (size_t i = 0; i < reader->member_count; i++) {
-        codec_worker_free(reader->members[i].worker);
-        mem_free(reader->members[i].coded);
-        mem_free(reader->members[i].plain);
+    for (size_t i = 0; i < reader->decoder_count; i++) {
+        codec_worker_free(reader->decoders[i].worker);
+        mem_free(reader->decoders[i].coded);
+        mem_free(reader->decoders[i].plain);
     }
-    mem_free(reader->members);
+    mem_free(reader->decoders);
     for (size_t i = 0; i < SHELVES; i++)
         mem_free(reader->shelves[i].samples);
     mem_free(reader->spare);
@@ -247,14 +248,14 @@ static size_t index_bytes(const struct array_reader *reader, size_t nx, size_t n
                                  : most_along(reader, array->file, axis, counts[axis]));
     return !array->sharded
                ? 0
-               : plus(bytes, times(reader->member_count,
+               : plus(bytes, times(reader->decoder_count,
                                    codec_index_bytes(array->shard_chunks, array->index_checksum)));
 }
 
 size_t array_reader_bytes(const struct array_reader *reader, size_t nx, size_t ny)
 {
     return plus(plus(shelf_bytes(reader, nx, ny, reader->depth), index_bytes(reader, nx, ny)),
-                times(reader->member_count, member_bytes(reader)));
+                times(reader->decoder_count, member_bytes(reader)));
 }
 
 /* ---- filling a shelf ---- */
@@ -267,17 +268,17 @@ struct filling {
     struct span span;
     uint64_t index[ARRAY_MOST_AXES]; /* of the volume */
     atomic_size_t next;
-    bool (*work)(struct filling *filling, struct member *member, size_t turn, struct fault *fault);
+    bool (*work)(struct filling *filling, struct decoder *decoder, size_t turn, struct fault *fault);
 };
 
 static bool fill_turns(void *context, size_t turn, struct parallel_loop *loop, struct fault *fault)
 {
     struct filling *filling = context;
-    struct member *member = &filling->reader->members[turn];
+    struct decoder *decoder = &filling->reader->decoders[turn];
     size_t next;
 
     while ((next = atomic_fetch_add(&filling->next, 1)) < filling->span.total) {
-        if (parallel_loop_has_failed(loop, fault) || !filling->work(filling, member, next, fault))
+        if (parallel_loop_has_failed(loop, fault) || !filling->work(filling, decoder, next, fault))
             return false;
     }
     return true;
@@ -286,12 +287,12 @@ static bool fill_turns(void *context, size_t turn, struct parallel_loop *loop, s
 static bool fill_all(struct filling *filling, struct fault *fault)
 {
     atomic_init(&filling->next, 0);
-    return parallel_for(size_least(filling->reader->member_count, filling->span.total), fill_turns, filling,
+    return parallel_for(size_least(filling->reader->decoder_count, filling->span.total), fill_turns, filling,
                         fault);
 }
 
 /* Read the index of a shard. If there is no such file, none of its chunks is there. */
-static bool read_index(struct filling *filling, struct member *member, size_t turn, struct fault *fault)
+static bool read_index(struct filling *filling, struct decoder *decoder, size_t turn, struct fault *fault)
 {
     const struct array_reader *reader = filling->reader;
     const struct array *array = &reader->array;
@@ -303,7 +304,7 @@ static bool read_index(struct filling *filling, struct member *member, size_t tu
     unsigned char *bytes;
     bool done;
 
-    (void)member;
+    (void)decoder;
     find_numbers(&filling->span, array->axes, turn, numbers);
     array_key(array, reader->folder, numbers, key);
     if (!store_find(reader->store, key, &file, fault))
@@ -370,34 +371,34 @@ static struct codec_place place_of(const struct array_reader *reader, const uint
 }
 
 /* Threads that get no chunk take no memory. */
-static bool make_member(const struct array_reader *reader, struct member *member, struct fault *fault)
+static bool make_decoder(const struct array_reader *reader, struct decoder *decoder, struct fault *fault)
 {
     const struct codec_chain *chain = &reader->array.chain;
 
-    if (member->coded == NULL)
-        member->coded = mem_alloc(codec_coded_bytes(chain), 1, "a chunk", fault);
-    if (member->plain == NULL)
-        member->plain = mem_alloc(plain_bytes(reader), 1, "a chunk", fault);
-    return member->coded != NULL && member->plain != NULL &&
-           (member->worker != NULL || codec_worker_create(&member->worker, chain, fault));
+    if (decoder->coded == NULL)
+        decoder->coded = mem_alloc(codec_coded_bytes(chain), 1, "a chunk", fault);
+    if (decoder->plain == NULL)
+        decoder->plain = mem_alloc(plain_bytes(reader), 1, "a chunk", fault);
+    return decoder->coded != NULL && decoder->plain != NULL &&
+           (decoder->worker != NULL || codec_worker_create(&decoder->worker, chain, fault));
 }
 
 /* Read and decode the chunk of an open file. */
-static bool decode(const struct array_reader *reader, struct member *member, const char *key,
+static bool decode(const struct array_reader *reader, struct decoder *decoder, const char *key,
                    const struct store_file *file, struct codec_place place, struct fault *fault)
 {
     if (!reader->array.sharded)
         place.size = file->bytes;
     if (place.size > codec_coded_bytes(&reader->array.chain))
         return store_refuse(reader->store, key, fault, "longer than a chunk can be");
-    return make_member(reader, member, fault) &&
-           store_read(reader->store, key, file, place.offset, member->coded, (size_t)place.size, fault) &&
-           (codec_decode(member->worker, member->coded, (size_t)place.size, member->plain, fault) ||
+    return make_decoder(reader, decoder, fault) &&
+           store_read(reader->store, key, file, place.offset, decoder->coded, (size_t)place.size, fault) &&
+           (codec_decode(decoder->worker, decoder->coded, (size_t)place.size, decoder->plain, fault) ||
             store_prefix(reader->store, key, fault));
 }
 
 /* Get a chunk's samples; *plain is NULL if it is not there. */
-static bool load(const struct array_reader *reader, struct member *member, const uint64_t *chunk,
+static bool load(const struct array_reader *reader, struct decoder *decoder, const uint64_t *chunk,
                  const unsigned char **plain, struct fault *fault)
 {
     uint64_t numbers[ARRAY_MOST_AXES];
@@ -414,8 +415,8 @@ static bool load(const struct array_reader *reader, struct member *member, const
         return false;
     if (file.descriptor < 0)
         return !reader->array.sharded || store_refuse(reader->store, key, fault, "it has gone");
-    done = decode(reader, member, key, &file, place, fault);
-    *plain = member->plain;
+    done = decode(reader, decoder, key, &file, place, fault);
+    *plain = decoder->plain;
     store_file_close(&file);
     return done;
 }
@@ -475,7 +476,7 @@ static struct region meet(const struct filling *filling, const uint64_t *chunk, 
     return box;
 }
 
-static bool fill_chunk(struct filling *filling, struct member *member, size_t turn, struct fault *fault)
+static bool fill_chunk(struct filling *filling, struct decoder *decoder, size_t turn, struct fault *fault)
 {
     const struct array_reader *reader = filling->reader;
     const size_t size = sample_size(reader->array.chain.type);
@@ -485,7 +486,7 @@ static bool fill_chunk(struct filling *filling, struct member *member, size_t tu
     struct region box;
 
     find_numbers(&filling->span, reader->array.axes, turn, chunk);
-    if (!load(reader, member, chunk, &plain, fault))
+    if (!load(reader, decoder, chunk, &plain, fault))
         return false;
     box = meet(filling, chunk, &origin);
     target = layout_in(&box, &filling->shelf->box);
