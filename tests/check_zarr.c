@@ -384,6 +384,7 @@ static bool read_store(const char *metadata, const struct region *box, void *sam
     snprintf(path, sizeof path, "%s", path_in(metadata));
     if (!file_in_open(&file, path, fault))
         return false;
+    file_in_call(file, folder);
     done = source_open(&source, file, &format_zarr, &request, fault);
     if (done) {
         const struct grid *grid = &source.header.grid;
@@ -538,6 +539,7 @@ START_TEST(a_shard_that_goes_is_refused)
 
     make_store();
     ck_assert(file_in_open(&file, path_in("zarr.json"), &fault));
+    file_in_call(file, folder);
     ck_assert(source_open(&source, file, &format_zarr, &request, &fault));
     ck_assert(source_read_box(&source, &sample, 0, &box, &fault) && sample == sample_at(0, 0, 0));
     unlink(path_in("0/c/0/0/0"));

@@ -121,11 +121,11 @@ sed 's/"name": "scan"/"name": "a \\"cell\\"", "type": "gaussian"/
     scan.zarr/zarr.json > ../group
 cp -r scan.zarr told.zarr
 cp ../group told.zarr/zarr.json
-accepts 'what an image tells is kept' 'voxfilt: told.zarr/zarr.json: left out: type, more
+accepts 'what an image tells is kept' 'voxfilt: told.zarr: left out: type, more
 ' voxfilt -f gauss:1 -i told.zarr -o kept.zarr
 grep -q '"name": "a \\"cell\\"", .*"unit": "angstrom".*"translation": \[10, 20, 30\]}.*"omero": {"channels": \[{"window": {"end": 1500.50, "on": \[true, null, -1e3, {}\]}}\]}}}}$' kept.zarr/zarr.json
 result $? 'as it stands'
-accepts 'a region does not keep how all is shown' 'voxfilt: told.zarr/zarr.json: left out: type, omero, more
+accepts 'a region does not keep how all is shown' 'voxfilt: told.zarr: left out: type, omero, more
 ' convert -i told.zarr --crop 2:5,1:3,1:4 -o placed.zarr
 grep -q '"translation": \[12.5, 20.7, 30.6\]' placed.zarr/zarr.json
 result $? 'and has its own place'
@@ -157,10 +157,10 @@ accepts 'other formats go into a folder of such a name' 'voxfilt: scan.nhdr: lef
 [ -s slash.zarr/scan.npy ]
 result $? 'as into any other'
 mv two.zarr renamed.zarr
-accepts 'a name of its own is a loss' 'voxfilt: renamed.zarr/zarr.json: left out: spacing, name
+accepts 'a name of its own is a loss' 'voxfilt: renamed.zarr: left out: spacing, name
 ' convert -i renamed.zarr -o renamed.raw
 convert -i slash.zarr -o next.zarr
-accepts 'that of the folder is not handed on' 'voxfilt: next.zarr/zarr.json: left out: spacing
+accepts 'that of the folder is not handed on' 'voxfilt: next.zarr: left out: spacing
 ' convert -i next.zarr -o next.raw
 refuses 2 'voxfilt: 2 inputs need a directory: --output DIR/' convert scan.zarr renamed.zarr/
 accepts 'and on the disk' '' convert -i scan.nhdr --sync -o synced.zarr

@@ -75,6 +75,11 @@ const char *file_in_name(const struct file_in *file)
     return file->name;
 }
 
+void file_in_call(struct file_in *file, const char *name)
+{
+    file->name = name;
+}
+
 bool file_in_is_standard(const struct file_in *file)
 {
     return !file->owned;

@@ -391,12 +391,15 @@ static size_t most_values(const char *text, size_t size)
 bool json_read(struct json_tree *tree, const char *text, size_t size, struct fault *fault)
 {
     struct reader reader = {.damage = NULL};
+    const size_t most = size > JSON_MOST_BYTES ? 0 : most_values(text, size);
 
-    if (size > JSON_MOST_BYTES)
+    *tree = (struct json_tree){.bytes = size + 1 + most * sizeof *tree->values};
+    if (most == 0)
         return fault_raise(fault, STATUS_INPUT, "JSON of more than %zu MiB", JSON_MOST_BYTES >> 20);
+    if (most > JSON_MOST_VALUES)
+        return fault_raise(fault, STATUS_INPUT, "JSON of more than %zu values", JSON_MOST_VALUES);
     tree->text = mem_alloc(size + 1, 1, "JSON", fault);
-    tree->values =
-        tree->text == NULL ? NULL : mem_zeroed(most_values(text, size), sizeof *tree->values, "JSON", fault);
+    tree->values = tree->text == NULL ? NULL : mem_zeroed(most, sizeof *tree->values, "JSON", fault);
     if (tree->values == NULL) {
         json_free(tree);
         return false;

@@ -40,8 +40,9 @@ void json_copy(struct json *json, const char *name, const struct json_value *val
 
 /* ---- reading ---- */
 
-#define JSON_MOST_BYTES ((size_t)8 << 20) /* of a text */
-#define JSON_MOST_DEPTH 64                /* of arrays and objects within each other */
+#define JSON_MOST_BYTES  ((size_t)8 << 20) /* of a text */
+#define JSON_MOST_VALUES ((size_t)1 << 20) /* as commas and brackets count them: of 40 bytes each */
+#define JSON_MOST_DEPTH  64                /* of arrays and objects within each other */
 
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_TEXT, JSON_ARRAY, JSON_OBJECT };
 
@@ -59,6 +60,7 @@ struct json_value {
 struct json_tree {
     struct json_value *values;
     char *text;
+    size_t bytes; /* of both */
 };
 
 /* Read a text of `size` bytes. It must be one value of JSON as the standard has it, in UTF-8, but that

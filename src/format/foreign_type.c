@@ -93,13 +93,12 @@ bool foreign_type_check(const char *path, const unsigned char *start, size_t siz
 
 bool foreign_type_check_folder(const char *path, struct fault *fault)
 {
-    char metadata[PATH_MAX];
     struct stat info;
 
     if (path_is_standard(path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
         return true;
     return fault_set_for(fault, STATUS_INPUT, path, "%s",
-                         store_is_at(path, metadata, sizeof metadata)
+                         store_metadata_at(path) != STORE_NO_METADATA
                              ? "a Zarr store: voxfilt filters it as --format zarr"
                          : ends_with(path, ".zarr", 5) || ends_with(path, ".zarr/", 6)
                              ? "a folder without zarr.json, .zarray or .zattrs, and so no Zarr store"

@@ -29,23 +29,19 @@ static bool read_tree(const struct store *store, const char *key, struct json_tr
     return done;
 }
 
-/* The folder is that of the file; messages name it as the user did. */
+/* The folder is that which the file speaks for. */
 static bool open_folder(struct source *source, struct zarr_source *zarr, const struct source_request *request,
                         enum store_metadata *kind, struct fault *fault)
 {
-    const char *path = file_in_name(source->file), *name = path_base_name(path);
-    size_t length = path_folder_length(path);
-
-    *kind = store_metadata_of(name);
-    if (file_in_is_standard(source->file) || *kind == STORE_NO_METADATA)
+    *kind = store_metadata_at(file_in_name(source->file));
+    if (*kind == STORE_NO_METADATA)
         return source_refuse(source, fault,
                              "a Zarr store is a folder, with metadata in zarr.json, .zarray or "
                              ".zattrs");
-    zarr->folder = mem_text(length > 0 ? path : ".", fault);
+    zarr->folder = mem_text(file_in_name(source->file), fault);
     if (zarr->folder == NULL)
         return false;
-    if (length > 0)
-        zarr->folder[length > 1 ? length - 1 : 1] = '\0';
+    zarr->folder[path_length_before_slashes(zarr->folder)] = '\0';
     return store_open(&zarr->store, zarr->folder, request->allow_outside, fault);
 }
 
@@ -184,13 +180,15 @@ static bool open_reader(struct source *source, struct zarr_source *zarr, const s
     struct array_reader_request reading = {
         .array = &zarr->array, .store = &zarr->store, .folder = zarr->prefix, .threads = request->threads};
     unsigned axes = zarr_source_space(zarr, reading.space);
+    struct region whole;
 
     set_grid(&source->header, zarr, reading.space, axes);
     if (zarr->is_image)
         set_space(&source->header, zarr, reading.space, axes);
     if (!array_reader_open(&zarr->reader, &reading, fault))
         return false;
-    source->beside_bytes = array_reader_bytes(zarr->reader, source->header.grid.nx, source->header.grid.ny);
+    whole = region_of_planes(&source->header.grid, 0, grid_planes(&source->header.grid));
+    source->beside_bytes = zarr_source_box_bytes(source, &whole);
     return true;
 }
 
@@ -254,8 +252,10 @@ bool zarr_source_read_box(struct source *source, void *samples, size_t volume, c
 
 size_t zarr_source_box_bytes(const struct source *source, const struct region *box)
 {
-    return array_reader_bytes(((const struct zarr_source *)source->state)->reader, box->count[0],
-                              box->count[1]);
+    const struct zarr_source *zarr = source->state;
+
+    return zarr->root.bytes + zarr->more.bytes +
+           array_reader_bytes(zarr->reader, box->count[0], box->count[1]);
 }
 
 /* ---- what an output drops ---- */

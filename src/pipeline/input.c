@@ -15,12 +15,16 @@
    means a single file. */
 static bool name_first(struct input *input, const struct input_request *request, struct fault *fault)
 {
+    enum store_metadata metadata = STORE_NO_METADATA;
     char name[PATTERN_NAME_MOST];
     uint64_t first;
 
-    input->is_folder = !request->pictures && (request->format == NULL || request->format->folder) &&
-                       store_is_at(request->path, name, sizeof name);
-    if (!input->is_folder) {
+    if (!request->pictures && (request->format == NULL || request->format->folder))
+        metadata = store_metadata_at(request->path);
+    input->is_folder = metadata != STORE_NO_METADATA;
+    if (input->is_folder) {
+        snprintf(name, sizeof name, "%s/%s", request->path, store_metadata[metadata]);
+    } else {
         if (request->pictures || request->format != NULL || stack_of_name(request->path) == NULL)
             return true;
         if (!stack_find(request->path, &first, name, fault))
@@ -35,9 +39,13 @@ static bool open_file(struct input *input, const struct input_request *request, 
     bool raw = request->source.has_dims || request->format == &format_raw;
 
     /* A folder that is meant as raw samples is no file at all. */
-    return name_first(input, request, fault) &&
-           (raw || input->is_folder || foreign_type_check_folder(request->path, fault)) &&
-           file_in_open(&input->file, input->first != NULL ? input->first : request->path, fault);
+    if (!name_first(input, request, fault) ||
+        !(raw || input->is_folder || foreign_type_check_folder(request->path, fault)) ||
+        !file_in_open(&input->file, input->first != NULL ? input->first : request->path, fault))
+        return false;
+    if (input->is_folder)
+        file_in_call(input->file, request->path);
+    return true;
 }
 
 bool input_open_file(struct input *input, const struct input_request *request, struct ranks *ranks,

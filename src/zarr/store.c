@@ -19,37 +19,23 @@ const char *const store_metadata[] = {[STORE_VERSION_3] = "zarr.json",
                                       [STORE_ATTRIBUTES_2] = ".zattrs",
                                       [STORE_GROUP_2] = ".zgroup"};
 
-enum store_metadata store_metadata_of(const char *name)
+static bool has(int folder, enum store_metadata kind)
 {
-    enum store_metadata kind = 0;
+    return faccessat(folder, store_metadata[kind], F_OK, 0) == 0;
+}
 
-    while (kind < STORE_NO_METADATA && strcmp(store_metadata[kind], name) != 0)
+enum store_metadata store_metadata_at(const char *path)
+{
+    const int folder = path_is_standard(path) ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    enum store_metadata kind = folder < 0 ? STORE_NO_METADATA : 0;
+
+    /* Attributes alone may be those of anything. */
+    while (kind < STORE_NO_METADATA &&
+           !(has(folder, kind) && (kind != STORE_ATTRIBUTES_2 || has(folder, STORE_GROUP_2))))
         kind++;
+    if (folder >= 0)
+        close(folder);
     return kind;
-}
-
-/* Whether a folder has a file of this name, whose path is made. */
-static bool exists(const char *folder, const char *name, char *path, size_t size)
-{
-    size_t length = strlen(folder);
-
-    snprintf(path, size, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
-    return access(path, F_OK) == 0;
-}
-
-bool store_is_at(const char *path, char *file, size_t size)
-{
-    struct stat info;
-
-    if (path_is_standard(path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return false;
-    for (enum store_metadata kind = 0; kind < STORE_NO_METADATA; kind++) {
-        /* Attributes alone may be those of anything. */
-        if ((kind != STORE_ATTRIBUTES_2 || exists(path, store_metadata[STORE_GROUP_2], file, size)) &&
-            exists(path, store_metadata[kind], file, size))
-            return true;
-    }
-    return false;
 }
 
 bool store_open(struct store *store, const char *path, bool follows_links, struct fault *fault)
@@ -156,13 +142,16 @@ bool store_find(const struct store *store, const char *key, struct store_file *f
     if (file->descriptor < 0 && (errno == ELOOP || errno == ENOTDIR))
         return store_refuse(store, key, fault, "a link, or behind one, or no file in a folder%s",
                             store->follows_links ? "" : " (--allow-outside)");
-    if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
-        return refuse_system(store, key, errno, fault);
-    file->bytes = (uint64_t)info.st_size;
-    if (S_ISREG(info.st_mode))
+    if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0) {
+        refuse_system(store, key, errno, fault);
+    } else if (!S_ISREG(info.st_mode)) {
+        store_refuse(store, key, fault, "not a regular file");
+    } else {
+        file->bytes = (uint64_t)info.st_size;
         return true;
+    }
     store_file_close(file);
-    return store_refuse(store, key, fault, "not a regular file");
+    return false;
 }
 
 bool store_read(const struct store *store, const char *key, const struct store_file *file, uint64_t offset,

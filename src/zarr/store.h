@@ -19,14 +19,12 @@ enum store_metadata {
     STORE_ARRAY_2,
     STORE_ATTRIBUTES_2,
     STORE_GROUP_2,
-    STORE_NO_METADATA /* how many there are */
+    STORE_NO_METADATA /* how many there are; where a folder has none of them, or is none */
 };
 extern const char *const store_metadata[];
-enum store_metadata store_metadata_of(const char *name);
 
-/* Whether a path is that of a folder with metadata; `file` then gets the path of these, cut off where it
-   is too small. */
-bool store_is_at(const char *path, char *file, size_t size);
+/* Those of the folder at a path. */
+enum store_metadata store_metadata_at(const char *path);
 
 /* A folder that is open; its path stays with the caller. */
 struct store {

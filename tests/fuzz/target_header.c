@@ -2,6 +2,7 @@
    result, with what the file tells. */
 #include "fuzz.h"
 
+#include "base/path.h"
 #include "plan/job.h"
 #include "cli/command_line.h"
 
@@ -151,10 +152,14 @@ static bool read_file(const char *path, const struct format *format, size_t draw
     const struct source_request request = {.grid = grid_make(3, 0, 0, 0), .threads = 1};
     struct file_in *file;
     struct source source;
+    char folder[64];
     bool done;
 
     if (!file_in_open(&file, path, fault))
         return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)path_folder_length(path), path);
+    if (format != NULL && format->folder)
+        file_in_call(file, folder);
     if (format == NULL)
         format = format_of_input(file, &request, fault);
     done = format != NULL && source_open(&source, file, format, &request, fault);
