@@ -2,17 +2,34 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
-const char *library_load(const char *library, const struct library_function *functions, size_t count)
+static const char *load(struct library *library)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
 
-    for (size_t i = 0; handle != NULL && i < count; i++) {
-        void *function = dlsym(handle, functions[i].name);
+    for (size_t i = 0; handle != NULL && i < library->count; i++) {
+        void *function = dlsym(handle, library->functions[i].name);
         if (function == NULL)
             return dlerror();
-        memcpy(functions[i].place, &function, sizeof function);
+        memcpy(library->functions[i].place, &function, sizeof function);
     }
-    return handle == NULL ? dlerror() : NULL;
+    if (handle == NULL)
+        return dlerror();
+    if (library->begin != NULL)
+        library->begin();
+    library->loaded = true;
+    return NULL;
+}
+
+const char *library_load(struct library *library)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    const char *failure;
+
+    pthread_mutex_lock(&turn);
+    failure = library->loaded ? NULL : load(library);
+    pthread_mutex_unlock(&turn);
+    return failure;
 }

@@ -3,6 +3,7 @@
 #ifndef LIBRARY_H
 #define LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct library_function {
@@ -10,8 +11,16 @@ struct library_function {
     void *place; /* of the pointer that is to lead to it */
 };
 
-/* Load a library, such as libtiff.so.6, and find the functions in it: NULL, or why that failed, in the
-   system's words. Calls for one library must not overlap. */
-const char *library_load(const char *library, const struct library_function *functions, size_t count);
+struct library {
+    const char *file; /* such as libtiff.so.6 */
+    const struct library_function *functions;
+    size_t count;
+    void (*begin)(void); /* called once it is loaded; NULL: nothing is to be done */
+    bool loaded;
+};
+
+/* Load a library, unless that is done, and find the functions in it: NULL, or why that failed, in the
+   system's words. Any thread may. */
+const char *library_load(struct library *library);
 
 #endif

@@ -10,21 +10,6 @@
 
 #include <string.h>
 
-/* A run of indices along an axis, and where it stands in the box. */
-struct piece {
-    size_t first, count, place;
-};
-
-/* The runs of a box along an axis: one, or two if it goes around. */
-static size_t pieces_of(const struct region *box, unsigned axis, size_t extent, struct piece piece[2])
-{
-    size_t count = box->count[axis], to_end = size_least(count, extent - box->first[axis]);
-
-    piece[0] = (struct piece){box->first[axis], to_end, 0};
-    piece[1] = (struct piece){0, count - to_end, to_end};
-    return to_end < count ? 2 : 1;
-}
-
 /* The rows of a box in a plane, which a picture has one of. */
 static size_t rows_of(const struct region *box, const struct grid *grid)
 {
@@ -41,33 +26,41 @@ static size_t plane_bytes(const struct source *source, const struct region *box)
     return rows_of(box, &source->header.grid) * box->count[0] * pixel_bytes(source);
 }
 
-/* Put packed rows of a piece where the box has them. */
-static void place_rows(const struct piece *x, size_t rows, size_t box_row, size_t pixel,
-                       const unsigned char *from, unsigned char *to)
-{
-    for (size_t y = 0; y < rows; y++)
-        memcpy(to + y * box_row + x->place * pixel, from + y * x->count * pixel, x->count * pixel);
-}
-
-/* Read a piece of some planes, one after the other. */
-static bool read_piece(struct source *source, unsigned char *samples, size_t volume, const struct region *box,
-                       const struct piece *x, const struct piece *y, size_t first, size_t planes,
-                       unsigned char *scratch, struct fault *fault)
+static bool goes_around(const struct source *source, const struct region *box)
 {
     const struct grid *grid = &source->header.grid;
-    const size_t pixel = pixel_bytes(source), row = box->count[0] * pixel, plane = plane_bytes(source, box);
 
-    for (size_t i = 0; i < planes; i++) {
-        struct region part = region_of_planes(grid, first + i, 1);
-        part.first[0] = x->first;
-        part.count[0] = x->count;
-        if (grid->axes == 3) {
-            part.first[1] = y->first;
-            part.count[1] = y->count;
-        }
-        if (!source_read_box(source, scratch, volume, &part, fault))
+    return !source->format->reads_around && (box->first[0] + box->count[0] > grid->nx ||
+                                             (grid->axes == 3 && box->first[1] + box->count[1] > grid->ny));
+}
+
+/* The box in some planes. */
+static struct region box_of_planes(const struct grid *grid, const struct region *box, size_t first,
+                                   size_t planes)
+{
+    struct region part = region_of_planes(grid, first, planes);
+
+    for (unsigned axis = 0; axis + 1 < size_most(grid->axes, 2); axis++) {
+        part.first[axis] = box->first[axis];
+        part.count[axis] = box->count[axis];
+    }
+    return part;
+}
+
+/* Read a piece within the grid of some planes, one after the other: `to` is where the box has it in the first
+   plane, and `row` and `plane` are the bytes of the box. */
+static bool read_piece(struct source *source, unsigned char *to, size_t volume, struct region piece,
+                       size_t planes, size_t row, size_t plane, unsigned char *scratch, struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    const size_t kept = piece.count[0] * pixel_bytes(source), first = region_first_plane(&piece, grid);
+
+    for (size_t i = 0; i < planes; i++, to += plane) {
+        piece = box_of_planes(grid, &piece, first + i, 1);
+        if (!source_read_box(source, scratch, volume, &piece, fault))
             return false;
-        place_rows(x, y->count, row, pixel, scratch, samples + i * plane + y->place * row);
+        for (size_t y = 0; y < rows_of(&piece, grid); y++)
+            memcpy(to + y * row, scratch + y * kept, kept);
     }
     return true;
 }
@@ -78,39 +71,34 @@ static bool read_around(struct source *source, unsigned char *samples, size_t vo
                         struct fault *fault)
 {
     const struct grid *grid = &source->header.grid;
-    struct piece x[2], y[2] = {{0, 1, 0}};
-    size_t across = pieces_of(box, 0, grid->nx, x),
-           down = grid->axes == 3 ? pieces_of(box, 1, grid->ny, y) : 1;
+    const size_t pixel = pixel_bytes(source), row = box->count[0] * pixel, rows = rows_of(box, grid);
+    struct region piece = box_of_planes(grid, box, first, planes);
     bool done = true;
 
-    for (size_t i = 0; done && i < across * down; i++)
-        done = read_piece(source, samples, volume, box, &x[i % across], &y[i / across], first, planes,
-                          scratch, fault);
+    for (size_t y = 0; y < rows; y += rows_of(&piece, grid)) {
+        if (grid->axes == 3) {
+            piece.first[1] = (box->first[1] + y) % grid->ny;
+            piece.count[1] = size_least(rows - y, grid->ny - piece.first[1]);
+        }
+        for (size_t x = 0; done && x < box->count[0]; x += piece.count[0]) {
+            piece.first[0] = (box->first[0] + x) % grid->nx;
+            piece.count[0] = size_least(box->count[0] - x, grid->nx - piece.first[0]);
+            done = read_piece(source, samples + y * row + x * pixel, volume, piece, planes, row,
+                              plane_bytes(source, box), scratch, fault);
+        }
+    }
     return done;
-}
-
-static bool goes_around(const struct source *source, const struct region *box)
-{
-    const struct grid *grid = &source->header.grid;
-
-    return box->first[0] + box->count[0] > grid->nx ||
-           (grid->axes == 3 && box->first[1] + box->count[1] > grid->ny);
 }
 
 bool box_read_at(struct source *source, void *samples, size_t volume, const struct region *box, size_t first,
                  size_t planes, struct fault *fault)
 {
-    struct region part = region_of_planes(&source->header.grid, first, planes);
+    const struct region part = box_of_planes(&source->header.grid, box, first, planes);
     unsigned char *scratch;
     bool done;
 
-    if (!goes_around(source, box)) {
-        for (unsigned axis = 0; axis + 1 < size_most(source->header.grid.axes, 2); axis++) {
-            part.first[axis] = box->first[axis];
-            part.count[axis] = box->count[axis];
-        }
+    if (!goes_around(source, box))
         return source_read_box(source, samples, volume, &part, fault);
-    }
     scratch = mem_alloc(1, plane_bytes(source, box), "a plane", fault);
     done = scratch != NULL && read_around(source, samples, volume, box, first, planes, scratch, fault);
     mem_free(scratch);

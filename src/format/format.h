@@ -271,6 +271,7 @@ struct format {
        far as the format can. NULL if no source of the format is `random`. */
     bool (*read_box)(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault);
+    bool reads_around; /* the box may go past the end of an axis, and on at its beginning */
 
     /* The memory that reading planes takes that are needed only as far as this box has them, instead of
        beside_bytes, which is that of whole planes; NULL: the same. */

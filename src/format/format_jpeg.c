@@ -139,7 +139,6 @@ void jpeg_list_dropped(const struct source *source, const struct format *sink, c
 }
 
 #ifdef HAVE_JPEG
-#include <pthread.h>
 #include <setjmp.h>
 #include <zlib.h>
 
@@ -189,18 +188,12 @@ static const struct library_function functions[] = {
 
 static bool load(const char *file, enum status status, struct fault *fault)
 {
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    static bool loaded;
-    const char *failure = NULL;
+    static struct library library = {JPEG_LIBRARY, functions, sizeof functions / sizeof *functions, NULL,
+                                     false};
+    const char *failure = library_load(&library);
 
-    pthread_mutex_lock(&turn);
-    if (!loaded)
-        failure = library_load(JPEG_LIBRARY, functions, sizeof functions / sizeof *functions);
-    loaded = failure == NULL;
-    if (!loaded)
-        fault_set_for(fault, status, file, "%s, but libjpeg cannot be loaded: %s", picture_name, failure);
-    pthread_mutex_unlock(&turn);
-    return loaded;
+    return failure == NULL ||
+           fault_set_for(fault, status, file, "%s, but libjpeg cannot be loaded: %s", picture_name, failure);
 }
 
 /* How libjpeg's errors become the fault of the call under way. */

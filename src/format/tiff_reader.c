@@ -269,25 +269,14 @@ static void take_messages(void)
     libtiff.TIFFSetWarningHandlerExt(take_warning);
 }
 
-/* Load it, unless that is done. */
 static bool load(const char *file, struct fault *fault)
 {
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    static bool loaded;
-    const char *failure = NULL;
+    static struct library library = {TIFF_LIBRARY, functions, sizeof functions / sizeof *functions,
+                                     take_messages, false};
+    const char *failure = library_load(&library);
 
-    pthread_mutex_lock(&turn);
-    if (!loaded) {
-        failure = library_load(TIFF_LIBRARY, functions, sizeof functions / sizeof *functions);
-        loaded = failure == NULL;
-        if (loaded)
-            take_messages();
-        else
-            fault_set_for(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s",
-                          failure);
-    }
-    pthread_mutex_unlock(&turn);
-    return loaded;
+    return failure == NULL ||
+           fault_set_for(fault, STATUS_INPUT, file, "a TIFF file, but libtiff cannot be loaded: %s", failure);
 }
 
 /* ---- refusals ---- */

@@ -124,14 +124,21 @@ enum work_type sample_work_type(enum sample_type type)
 void sample_swap(enum sample_type type, void *samples, size_t count)
 {
     unsigned char *bytes = samples;
-    size_t size = sample_size(type);
 
-    for (size_t i = 0; i < count; i++, bytes += size) {
-        for (size_t k = 0; k < size / 2; k++) {
-            unsigned char byte = bytes[k];
-            bytes[k] = bytes[size - 1 - k];
-            bytes[size - 1 - k] = byte;
-        }
+    switch (sample_size(type)) {
+#define SWAP(bits)                                                                                           \
+    case (bits) / 8:                                                                                         \
+        for (size_t i = 0; i < count; i++, bytes += (bits) / 8) {                                            \
+            uint##bits##_t word;                                                                             \
+            memcpy(&word, bytes, sizeof word);                                                               \
+            word = __builtin_bswap##bits(word);                                                              \
+            memcpy(bytes, &word, sizeof word);                                                               \
+        }                                                                                                    \
+        break;
+        SWAP(16)
+        SWAP(32)
+        SWAP(64)
+#undef SWAP
     }
 }
 

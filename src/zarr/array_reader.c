@@ -1,10 +1,9 @@
 /* Reading boxes of an array of Zarr.
 
-   A box is read shelf by shelf. Who reads around an edge that wraps asks for up to four boxes in turn, plane
-   by plane, so as many shelves are held, but none that is elsewhere along the slowest axis than the last one.
-   To fill a shelf, the indexes of its shards are read, unless they are those that are held; then each thread
-   takes the next chunk, reads and decodes it into memory of its own, and copies what the box has of it. A
-   chunk that is not there is copied from the fill value, with a stride of 0.
+   A box is read shelf by shelf. To fill a shelf, the indexes of its shards are read, unless they are those
+   that are held; then each thread takes the next chunk, reads and decodes it into memory of its own, and
+   copies what the box has of it: up to four pieces where the box goes around. A chunk that is not there is
+   copied from the fill value, with a stride of 0.
  */
 #include "array_reader.h"
 
@@ -20,24 +19,25 @@
    unless a layer has more. */
 #define ROOMY_BYTES ((size_t)8 << 20)
 
-enum { SHELVES = 4 };
-
 /* What a thread has to itself. */
 struct decoder {
     struct codec_worker *worker;
     unsigned char *coded, *plain; /* a chunk */
 };
 
-/* Samples that are held: a box, packed. */
+/* Samples that are held: a box, packed. Memory that is new costs a page fault for each page of it, so it is
+   kept for the next box, which is seldom of another size. */
 struct shelf {
-    unsigned char *samples; /* NULL: none */
+    unsigned char *samples;
     size_t bytes, volume;
     struct region box;
+    bool filled;
 };
 
-/* A range of chunks or files along each axis of the array, and how many that are. */
+/* A range of chunks or files along each axis of the array, which goes on at the first of all; and how many
+   that are. */
 struct span {
-    uint64_t first[ARRAY_MOST_AXES], count[ARRAY_MOST_AXES];
+    uint64_t first[ARRAY_MOST_AXES], count[ARRAY_MOST_AXES], all[ARRAY_MOST_AXES];
     size_t total;
 };
 
@@ -46,16 +46,14 @@ struct array_reader {
     const struct store *store;
     const char *folder;
     size_t space[3];
-    unsigned slow;     /* the axis of space along which shelves follow each other: 0 to 2 */
-    size_t extents[3]; /* of the grid */
-    size_t depth;      /* planes of a shelf */
+    unsigned axis_of[ARRAY_MOST_AXES]; /* which of x, y and z an axis is; 3: none */
+    unsigned slow;                     /* the axis of space along which shelves follow each other: 0 to 2 */
+    size_t extents[3];                 /* of the grid */
+    size_t depth;                      /* planes of a shelf */
     struct decoder *decoders;
     size_t decoder_count;
     pthread_mutex_t mutex; /* of what follows */
-    struct shelf shelves[SHELVES];
-    size_t next;          /* of these to be replaced, where all are held */
-    unsigned char *spare; /* memory of a shelf that was dropped; NULL: none */
-    size_t spare_bytes;
+    struct shelf shelf;
     struct span shards;         /* whose indexes are held */
     struct codec_place *places; /* of these; NULL: none */
 };
@@ -68,11 +66,9 @@ static void find_volume(const struct array_reader *reader, size_t volume, uint64
     const struct array *array = &reader->array;
 
     for (size_t i = array->axes; i-- > 0;) {
-        index[i] = 0;
-        if (i == reader->space[0] || i == reader->space[1] || i == reader->space[2])
-            continue;
-        index[i] = volume % array->shape[i];
-        volume /= (size_t)array->shape[i];
+        const uint64_t extent = reader->axis_of[i] < 3 ? 1 : array->shape[i];
+        index[i] = volume % extent;
+        volume /= (size_t)extent;
     }
 }
 
@@ -81,19 +77,23 @@ static struct span span_of(const struct array_reader *reader, size_t volume, con
                            const size_t extents[ARRAY_MOST_AXES])
 {
     struct span span = {.total = 1};
-    uint64_t index[ARRAY_MOST_AXES];
+    uint64_t first[ARRAY_MOST_AXES];
 
-    find_volume(reader, volume, index);
+    find_volume(reader, volume, first);
     for (size_t i = 0; i < reader->array.axes; i++) {
-        uint64_t last = index[i];
-        for (unsigned axis = 0; axis < 3; axis++) {
-            if (reader->space[axis] == i) {
-                index[i] = box->first[axis];
-                last = index[i] + box->count[axis] - 1;
-            }
-        }
-        span.first[i] = index[i] / extents[i];
-        span.count[i] = last / extents[i] - span.first[i] + 1;
+        const uint64_t shape = reader->array.shape[i];
+        const unsigned axis = reader->axis_of[i];
+        uint64_t last;
+        if (axis < 3)
+            first[i] = box->first[axis];
+        last = first[i] + (axis < 3 ? box->count[axis] : 1) - 1;
+        span.all[i] = (shape - 1) / extents[i] + 1;
+        span.first[i] = first[i] / extents[i];
+        span.count[i] = last < shape ? last / extents[i] + 1 : span.all[i] + (last - shape) / extents[i] + 1;
+        span.count[i] -= span.first[i];
+        /* Where it goes around, it may end in the chunk in which it begins. */
+        if (span.count[i] > span.all[i])
+            span.count[i] = span.all[i];
         span.total *= (size_t)span.count[i];
     }
     return span;
@@ -103,7 +103,7 @@ static struct span span_of(const struct array_reader *reader, size_t volume, con
 static void find_numbers(const struct span *span, size_t axes, size_t turn, uint64_t numbers[ARRAY_MOST_AXES])
 {
     for (size_t i = axes; i-- > 0;) {
-        numbers[i] = span->first[i] + turn % span->count[i];
+        numbers[i] = (span->first[i] + turn % span->count[i]) % span->all[i];
         turn /= (size_t)span->count[i];
     }
 }
@@ -129,7 +129,8 @@ static size_t member_bytes(const struct array_reader *reader)
     return codec_coded_bytes(chain) + plain_bytes(reader) + codec_worker_bytes(chain);
 }
 
-/* Chunks or files of such extents along an axis of space that a number of samples may have a part in. */
+/* Chunks or files of such extents along an axis of space that a number of samples may have a part in, of
+   which those at both ends are not whole, and neither is the last one of all where they go around. */
 static size_t most_along(const struct array_reader *reader, const size_t *extents, unsigned axis,
                          size_t samples)
 {
@@ -138,7 +139,7 @@ static size_t most_along(const struct array_reader *reader, const size_t *extent
     if (own == ARRAY_NO_AXIS)
         return 1;
     all = (reader->extents[axis] - 1) / extents[own] + 1;
-    return samples >= reader->extents[axis] ? all : size_least(all, (samples - 1) / extents[own] + 2);
+    return samples >= reader->extents[axis] ? all : size_least(all, (samples - 1) / extents[own] + 3);
 }
 
 /* Product, or the greatest size if that is more. */
@@ -197,11 +198,14 @@ bool array_reader_open(struct array_reader **result, const struct array_reader_r
     reader->array = *request->array;
     reader->store = request->store;
     reader->folder = request->folder;
+    for (size_t i = 0; i < ARRAY_MOST_AXES; i++)
+        reader->axis_of[i] = 3;
     for (unsigned axis = 0; axis < 3; axis++) {
         reader->space[axis] = request->space[axis];
         reader->extents[axis] = 1;
         if (reader->space[axis] == ARRAY_NO_AXIS)
             continue;
+        reader->axis_of[reader->space[axis]] = axis;
         reader->extents[axis] = (size_t)reader->array.shape[reader->space[axis]];
         reader->slow = axis;
     }
@@ -227,9 +231,7 @@ void array_reader_close(struct array_reader *reader)
         mem_free(reader->decoders[i].plain);
     }
     mem_free(reader->decoders);
-    for (size_t i = 0; i < SHELVES; i++)
-        mem_free(reader->shelves[i].samples);
-    mem_free(reader->spare);
+    mem_free(reader->shelf.samples);
     mem_free(reader->places);
     pthread_mutex_destroy(&reader->mutex);
     mem_free(reader);
@@ -357,6 +359,7 @@ static bool read_indexes(struct array_reader *reader, size_t volume, const struc
 static struct codec_place place_of(const struct array_reader *reader, const uint64_t *chunk, uint64_t *file)
 {
     const struct array *array = &reader->array;
+    const struct span *shards = &reader->shards;
     size_t shard = 0, inner = 0;
 
     for (size_t i = 0; i < array->axes; i++) {
@@ -364,7 +367,8 @@ static struct codec_place place_of(const struct array_reader *reader, const uint
         file[i] = chunk[i] / within;
         inner = inner * (size_t)within + (size_t)(chunk[i] % within);
         if (array->sharded)
-            shard = shard * (size_t)reader->shards.count[i] + (size_t)(file[i] - reader->shards.first[i]);
+            shard = shard * (size_t)shards->count[i] +
+                    (size_t)((file[i] + shards->all[i] - shards->first[i]) % shards->all[i]);
     }
     return array->sharded ? reader->places[shard * array->shard_chunks + inner]
                           : (struct codec_place){0, CODEC_ABSENT};
@@ -423,85 +427,93 @@ static bool load(const struct array_reader *reader, struct decoder *decoder, con
 
 /* ---- copying ---- */
 
-/* A box within others, where its first sample stands in memory, and the samples from one to the next along x,
-   y and z. */
+/* A box in memory: its first sample, and the samples from one to the next along x, y and z. */
 struct layout {
     size_t first, stride[3];
 };
 
-static struct layout layout_in(const struct region *box, const struct region *outer)
+/* Boxes of such extents stand packed. */
+static struct layout layout_packed(const size_t count[3])
 {
-    struct layout layout = {.stride = {1, outer->count[0], outer->count[0] * outer->count[1]}};
-
-    for (unsigned axis = 0; axis < 3; axis++)
-        layout.first += (box->first[axis] - outer->first[axis]) * layout.stride[axis];
-    return layout;
+    return (struct layout){.stride = {1, count[0], count[0] * count[1]}};
 }
 
-static void copy_box(size_t size, const struct region *box, unsigned char *to, const struct layout *target,
+static void copy_box(size_t size, const size_t count[3], unsigned char *to, const struct layout *target,
                      const unsigned char *from, const struct layout *origin)
 {
-    for (size_t z = 0; z < box->count[2]; z++) {
-        for (size_t y = 0; y < box->count[1]; y++)
+    for (size_t z = 0; z < count[2]; z++) {
+        for (size_t y = 0; y < count[1]; y++)
             sample_gather(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size,
                           from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
-                          origin->stride[0], box->count[0]);
+                          origin->stride[0], count[0]);
     }
 }
 
-/* What the shelf has of a chunk, and where that stands in the chunk. */
-static struct region meet(const struct filling *filling, const uint64_t *chunk, struct layout *layout)
+/* What the shelf has of a chunk: its extents, and where it stands on the shelf and in the chunk. `around` has
+   a bit for each axis along which the box goes around, and the chunk is met at the beginning of the axis.
+   False where they do not meet. */
+static bool meet(const struct filling *filling, const uint64_t *chunk, unsigned around, size_t count[3],
+                 struct layout *target, struct layout *origin)
 {
     const struct array_reader *reader = filling->reader;
-    const struct array *array = &reader->array;
     const struct region *shelf = &filling->shelf->box;
-    struct region box = {{0, 0, 0}, {1, 1, 1}};
     size_t stride = 1;
 
-    *layout = (struct layout){.first = 0};
-    for (size_t i = array->axes; i-- > 0;) {
-        size_t extent = array->chain.extents[i], begin = (size_t)chunk[i] * extent,
-               at = (size_t)filling->index[i];
-        for (unsigned axis = 0; axis < 3; axis++) {
-            size_t end = shelf->first[axis] + shelf->count[axis];
-            if (reader->space[axis] != i)
-                continue;
-            at = box.first[axis] = size_most(begin, shelf->first[axis]);
-            box.count[axis] = end - at < extent - (at - begin) ? end - at : extent - (at - begin);
-            layout->stride[axis] = stride;
+    *target = layout_packed(shelf->count);
+    *origin = (struct layout){.first = 0};
+    for (size_t i = reader->array.axes; i-- > 0;) {
+        const size_t extent = reader->array.chain.extents[i], begin = (size_t)chunk[i] * extent;
+        const unsigned axis = reader->axis_of[i];
+        size_t at = (size_t)filling->index[i];
+        if (axis < 3) {
+            const size_t whole = reader->extents[axis], shift = (around >> axis & 1) != 0 ? whole : 0;
+            const size_t first = size_most(begin + shift, shelf->first[axis]);
+            const size_t end = size_least(begin + size_least(extent, whole - begin) + shift,
+                                          shelf->first[axis] + shelf->count[axis]);
+            if (first >= end)
+                return false;
+            at = first - shift;
+            count[axis] = end - first;
+            target->first += (first - shelf->first[axis]) * target->stride[axis];
+            origin->stride[axis] = stride;
         }
-        layout->first += (at - begin) * stride;
+        origin->first += (at - begin) * stride;
         stride *= extent;
     }
-    return box;
+    return true;
 }
 
 static bool fill_chunk(struct filling *filling, struct decoder *decoder, size_t turn, struct fault *fault)
 {
     const struct array_reader *reader = filling->reader;
-    const size_t size = sample_size(reader->array.chain.type);
+    const struct region *shelf = &filling->shelf->box;
     uint64_t chunk[ARRAY_MOST_AXES];
     const unsigned char *plain;
     struct layout target, origin;
-    struct region box;
+    unsigned goes = 0;
 
     find_numbers(&filling->span, reader->array.axes, turn, chunk);
     if (!load(reader, decoder, chunk, &plain, fault))
         return false;
-    box = meet(filling, chunk, &origin);
-    target = layout_in(&box, &filling->shelf->box);
-    if (plain == NULL)
-        origin = (struct layout){.first = 0};
-    copy_box(size, &box, filling->shelf->samples, &target, plain == NULL ? reader->array.fill : plain,
-             &origin);
+    for (unsigned axis = 0; axis < 3; axis++)
+        goes |= (shelf->first[axis] + shelf->count[axis] > reader->extents[axis] ? 1U : 0U) << axis;
+    for (unsigned around = 0; around <= goes; around++) {
+        size_t count[3] = {1, 1, 1};
+        if ((around & ~goes) != 0 || !meet(filling, chunk, around, count, &target, &origin))
+            continue;
+        if (plain == NULL)
+            origin = (struct layout){.first = 0};
+        copy_box(sample_size(reader->array.chain.type), count, filling->shelf->samples, &target,
+                 plain == NULL ? reader->array.fill : plain, &origin);
+    }
     return true;
 }
 
-/* ---- shelves ---- */
+/* ---- the shelf ---- */
 
 static bool holds(const struct shelf *shelf, size_t volume, const struct region *box)
 {
-    bool held = shelf->samples != NULL && shelf->volume == volume;
+    bool held = shelf->filled && shelf->volume == volume;
 
     for (unsigned axis = 0; axis < 3; axis++)
         held = held && box->first[axis] >= shelf->box.first[axis] &&
@@ -509,104 +521,52 @@ static bool holds(const struct shelf *shelf, size_t volume, const struct region 
     return held;
 }
 
-/* The next shelf is seldom of another size, and memory that is new costs a page fault for each page of it. */
-static void drop(struct array_reader *reader, struct shelf *shelf)
+/* Hold a box, which lies in one layer. */
+static bool fill_shelf(struct array_reader *reader, size_t volume, const struct region *box,
+                       struct fault *fault)
 {
-    if (shelf->samples != NULL) {
-        mem_free(reader->spare);
-        reader->spare = shelf->samples;
-        reader->spare_bytes = shelf->bytes;
-    }
-    shelf->samples = NULL;
-}
-
-/* Make room for a shelf; what is spare is never held beside it. */
-static bool allocate(struct array_reader *reader, struct shelf *shelf, size_t bytes, struct fault *fault)
-{
-    if (reader->spare != NULL && reader->spare_bytes == bytes) {
-        shelf->samples = reader->spare;
-    } else {
-        mem_free(reader->spare);
-        shelf->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
-    }
-    reader->spare = NULL;
-    shelf->bytes = bytes;
-    return shelf->samples != NULL;
-}
-
-/* A shelf that is free, once those have been dropped that are elsewhere along the slowest axis; else the one
-   that was filled first. */
-static struct shelf *take_shelf(struct array_reader *reader, size_t volume, const struct region *box)
-{
-    const unsigned slow = reader->slow;
-    struct shelf *found = NULL;
-
-    for (size_t i = 0; i < SHELVES; i++) {
-        struct shelf *shelf = &reader->shelves[i];
-        if (shelf->samples != NULL && (shelf->volume != volume || shelf->box.first[slow] / reader->depth !=
-                                                                      box->first[slow] / reader->depth))
-            drop(reader, shelf);
-        if (shelf->samples == NULL)
-            found = shelf;
-    }
-    if (found == NULL) {
-        found = &reader->shelves[reader->next++ % SHELVES];
-        drop(reader, found);
-    }
-    return found;
-}
-
-/* Hold a box, which lies in one layer; NULL with a fault. */
-static struct shelf *fill_shelf(struct array_reader *reader, size_t volume, const struct region *box,
-                                struct fault *fault)
-{
-    struct shelf *shelf = take_shelf(reader, volume, box);
+    struct shelf *shelf = &reader->shelf;
     struct filling filling = {.reader = reader, .work = fill_chunk, .shelf = shelf};
     size_t bytes = sample_size(reader->array.chain.type);
 
     for (unsigned axis = 0; axis < 3; axis++)
         bytes = times(bytes, box->count[axis]);
-    if (!allocate(reader, shelf, bytes, fault))
-        return NULL;
+    shelf->filled = false;
+    if (bytes != shelf->bytes) {
+        mem_free(shelf->samples);
+        shelf->samples = mem_alloc(bytes, 1, "a layer of chunks", fault);
+        shelf->bytes = shelf->samples == NULL ? 0 : bytes;
+    }
     shelf->volume = volume;
     shelf->box = *box;
     filling.span = span_of(reader, volume, box, reader->array.chain.extents);
     find_volume(reader, volume, filling.index);
-    if (read_indexes(reader, volume, box, fault) && fill_all(&filling, fault))
-        return shelf;
-    drop(reader, shelf);
-    return NULL;
+    shelf->filled =
+        shelf->samples != NULL && read_indexes(reader, volume, box, fault) && fill_all(&filling, fault);
+    return shelf->filled;
 }
 
-static struct shelf *find_shelf(struct array_reader *reader, size_t volume, const struct region *piece)
-{
-    for (size_t i = 0; i < SHELVES; i++) {
-        if (holds(&reader->shelves[i], volume, piece))
-            return &reader->shelves[i];
-    }
-    return NULL;
-}
-
-/* Read a part of the box that lies in one layer. */
+/* Read a part of the box that lies in one layer; `place` of it are before it along the slowest axis. */
 static bool read_piece(struct array_reader *reader, unsigned char *samples, size_t volume,
-                       const struct region *box, const struct region *piece, struct fault *fault)
+                       const struct region *box, const struct region *piece, size_t place,
+                       struct fault *fault)
 {
     const unsigned slow = reader->slow;
-    const struct shelf *shelf = find_shelf(reader, volume, piece);
+    const struct region *shelf = &reader->shelf.box;
     struct region layer = *piece;
-    struct layout target, origin;
+    struct layout target = layout_packed(box->count), origin;
 
-    if (shelf == NULL) {
-        /* What follows in the layer is read next. */
-        layer.count[slow] = size_least(reader->extents[slow] - layer.first[slow],
-                                       reader->depth - layer.first[slow] % reader->depth);
-        shelf = fill_shelf(reader, volume, &layer, fault);
-    }
-    if (shelf == NULL)
+    /* What follows in the layer is read next. */
+    layer.count[slow] = size_least(reader->extents[slow] - layer.first[slow],
+                                   reader->depth - layer.first[slow] % reader->depth);
+    if (!holds(&reader->shelf, volume, piece) && !fill_shelf(reader, volume, &layer, fault))
         return false;
-    target = layout_in(piece, box);
-    origin = layout_in(piece, &shelf->box);
-    copy_box(sample_size(reader->array.chain.type), piece, samples, &target, shelf->samples, &origin);
+    target.first = place * target.stride[slow];
+    origin = layout_packed(shelf->count);
+    for (unsigned axis = 0; axis < 3; axis++)
+        origin.first += (piece->first[axis] - shelf->first[axis]) * origin.stride[axis];
+    copy_box(sample_size(reader->array.chain.type), piece->count, samples, &target, reader->shelf.samples,
+             &origin);
     return true;
 }
 
@@ -614,15 +574,16 @@ bool array_reader_read(struct array_reader *reader, void *samples, size_t volume
                        struct fault *fault)
 {
     const unsigned slow = reader->slow;
-    const size_t end = box->first[slow] + box->count[slow];
+    const size_t extent = reader->extents[slow];
     struct region piece = *box;
     bool done = true;
 
     pthread_mutex_lock(&reader->mutex);
-    for (; done && piece.first[slow] < end; piece.first[slow] += piece.count[slow]) {
-        piece.count[slow] =
-            size_least(end - piece.first[slow], reader->depth - piece.first[slow] % reader->depth);
-        done = read_piece(reader, samples, volume, box, &piece, fault);
+    for (size_t place = 0; done && place < box->count[slow]; place += piece.count[slow]) {
+        piece.first[slow] = (box->first[slow] + place) % extent;
+        piece.count[slow] = size_least(size_least(box->count[slow] - place, extent - piece.first[slow]),
+                                       reader->depth - piece.first[slow] % reader->depth);
+        done = read_piece(reader, samples, volume, box, &piece, place, fault);
     }
     pthread_mutex_unlock(&reader->mutex);
     return done;

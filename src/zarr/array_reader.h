@@ -32,8 +32,9 @@ void array_reader_close(struct array_reader *reader); /* NULL is fine */
 /* Memory that it takes to read boxes whose planes have these extents along x and y. */
 size_t array_reader_bytes(const struct array_reader *reader, size_t nx, size_t ny);
 
-/* Read a box, packed and in this machine's byte order. Axes that are not in space make volumes, the last of
-   these axes fastest. Several threads may read, but take turns. */
+/* Read a box, packed and in this machine's byte order. Where it goes past the end of an axis, it goes on at
+   its beginning; it is no longer than the axis. Axes that are not in space make volumes, the last of these
+   axes fastest. Several threads may read, but take turns. */
 bool array_reader_read(struct array_reader *reader, void *samples, size_t volume, const struct region *box,
                        struct fault *fault);
 

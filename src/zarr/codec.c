@@ -15,10 +15,26 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-#include <pthread.h>
+#include <endian.h>
 #include <string.h>
 
+#define IS_LITTLE (BYTE_ORDER == LITTLE_ENDIAN) /* this machine */
+
 enum { CHECKSUM_BYTES = 4, BLOSC_HEADER = 16, BLOSC_SIZE_AT = 4, BLOSC_CODED_AT = 12 };
+
+static bool has(const struct codec_chain *chain, enum codec_kind kind)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        if (chain->codecs[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static bool is_compressor(enum codec_kind kind)
+{
+    return kind != CODEC_TRANSPOSE && kind != CODEC_BYTES && kind != CODEC_CRC32C;
+}
 
 /* ---- the libraries ---- */
 
@@ -51,35 +67,23 @@ static const struct library_function blosc_functions[] = {
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-static const struct {
-    enum codec_kind kind;
-    const char *name, *file, *package;
-    const struct library_function *functions;
-    size_t count;
-} libraries[] = {
-    {CODEC_ZSTD, "libzstd", "libzstd.so.1", "libzstd1", zstd_functions, COUNT_OF(zstd_functions)},
-    {CODEC_BLOSC, "libblosc", "libblosc.so.1", "libblosc1", blosc_functions, COUNT_OF(blosc_functions)},
-};
+static bool load(struct library *library, const char *name, enum status status, struct fault *fault)
+{
+    const char *failure = library_load(library);
+
+    return failure == NULL ||
+           fault_raise(fault, status, "%s is needed, but cannot be loaded (apt install %s1): %s", name, name,
+                       failure);
+}
 
 bool codec_load(const struct codec_chain *chain, enum status status, struct fault *fault)
 {
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    static bool loaded[COUNT_OF(libraries)];
-    const char *failure = NULL;
+    static struct library libzstd = {"libzstd.so.1", zstd_functions, COUNT_OF(zstd_functions), NULL, false},
+                          libblosc = {"libblosc.so.1", blosc_functions, COUNT_OF(blosc_functions), NULL,
+                                      false};
 
-    pthread_mutex_lock(&turn);
-    for (size_t i = 0; failure == NULL && i < chain->count * COUNT_OF(libraries); i++) {
-        size_t which = i % COUNT_OF(libraries);
-        if (loaded[which] || chain->codecs[i / COUNT_OF(libraries)].kind != libraries[which].kind)
-            continue;
-        failure = library_load(libraries[which].file, libraries[which].functions, libraries[which].count);
-        loaded[which] = failure == NULL;
-        if (failure != NULL)
-            fault_raise(fault, status, "%s is needed, but cannot be loaded (apt install %s): %s",
-                        libraries[which].name, libraries[which].package, failure);
-    }
-    pthread_mutex_unlock(&turn);
-    return failure == NULL;
+    return (!has(chain, CODEC_ZSTD) || load(&libzstd, "libzstd", status, fault)) &&
+           (!has(chain, CODEC_BLOSC) || load(&libblosc, "libblosc", status, fault));
 }
 
 /* ---- sizes ---- */
@@ -93,33 +97,18 @@ size_t codec_plain_bytes(const struct codec_chain *chain)
     return bytes;
 }
 
-/* The most bytes that a codec makes of so many. What libraries promise of theirs, at any level, is less. */
-static size_t grown(enum codec_kind kind, size_t bytes)
-{
-    const size_t sixteenth = bytes / 16, head = 4096;
-
-    switch (kind) {
-    case CODEC_TRANSPOSE:
-    case CODEC_BYTES:
-        return bytes;
-    case CODEC_CRC32C:
-        return bytes + CHECKSUM_BYTES;
-    case CODEC_GZIP:
-    case CODEC_ZLIB:
-    case CODEC_ZSTD:
-    case CODEC_BLOSC:
-        break;
-    }
-    return bytes + sixteenth + head;
-}
-
-/* The most bytes that the first `count` codecs of a chain give. */
+/* The most bytes that the first `count` codecs of a chain give. What libraries promise of theirs, at any
+   level, is less. */
 static size_t bytes_after(const struct codec_chain *chain, size_t count)
 {
     size_t bytes = codec_plain_bytes(chain);
 
-    for (size_t i = 0; i < count; i++)
-        bytes = grown(chain->codecs[i].kind, bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (is_compressor(chain->codecs[i].kind))
+            bytes += bytes / 16 + 4096;
+        else if (chain->codecs[i].kind == CODEC_CRC32C)
+            bytes += CHECKSUM_BYTES;
+    }
     return bytes;
 }
 
@@ -138,20 +127,6 @@ struct codec_worker {
     struct inflater *inflaters[2];
     void *compressor, *decompressor; /* of libzstd */
 };
-
-static bool has(const struct codec_chain *chain, enum codec_kind kind)
-{
-    for (size_t i = 0; i < chain->count; i++) {
-        if (chain->codecs[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
-static bool is_compressor(enum codec_kind kind)
-{
-    return kind != CODEC_TRANSPOSE && kind != CODEC_BYTES && kind != CODEC_CRC32C;
-}
 
 /* How many buffers decoding needs: one less than there are steps that copy, and two at most. */
 static size_t buffers_of(const struct codec_chain *chain)
@@ -249,21 +224,21 @@ void codec_worker_free(struct codec_worker *worker)
     mem_free(worker);
 }
 
-/* ---- numbers in bytes ---- */
+/* ---- numbers of 32 bits, least byte first ---- */
 
-static uint64_t load_little(const unsigned char *bytes, size_t size)
+static uint32_t load_little(const unsigned char *bytes)
 {
-    uint64_t value = 0;
+    uint32_t value;
 
-    while (size-- > 0)
-        value = value << 8 | bytes[size];
-    return value;
+    memcpy(&value, bytes, sizeof value);
+    return le32toh(value);
 }
 
-static void store_little(unsigned char *bytes, size_t size, uint64_t value)
+static void put_sum(unsigned char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++, value >>= 8)
-        bytes[i] = (unsigned char)value;
+    uint32_t sum = htole32(checksum_crc32c(CHECKSUM_CRC32C, bytes, size));
+
+    memcpy(bytes + size, &sum, sizeof sum);
 }
 
 /* ---- decoding: each codec gives the bytes before it, at most as many as there is room ---- */
@@ -284,7 +259,7 @@ static bool check_sum(struct bytes *bytes, struct fault *fault)
         return fault_raise(fault, STATUS_INPUT, "crc32c: %zu bytes are too few", bytes->size);
     bytes->size -= CHECKSUM_BYTES;
     return checksum_crc32c(CHECKSUM_CRC32C, bytes->from, bytes->size) ==
-               load_little(bytes->from + bytes->size, CHECKSUM_BYTES) ||
+               load_little(bytes->from + bytes->size) ||
            fault_raise(fault, STATUS_INPUT, "crc32c: the checksum is not that of its bytes");
 }
 
@@ -350,20 +325,20 @@ static bool decompress_zstd(struct codec_worker *worker, struct bytes *bytes, un
 /* Its header tells both sizes, which libblosc believes. */
 static bool decompress_blosc(struct bytes *bytes, unsigned char *to, size_t room, struct fault *fault)
 {
-    uint64_t plain, coded;
+    uint32_t plain, coded;
     int made;
 
     if (bytes->size < BLOSC_HEADER)
         return fault_raise(fault, STATUS_INPUT, "blosc: %zu bytes are too few", bytes->size);
-    plain = load_little(bytes->from + BLOSC_SIZE_AT, 4);
-    coded = load_little(bytes->from + BLOSC_CODED_AT, 4);
+    plain = load_little(bytes->from + BLOSC_SIZE_AT);
+    coded = load_little(bytes->from + BLOSC_CODED_AT);
     if (coded != bytes->size)
-        return fault_raise(fault, STATUS_INPUT, "blosc: its header says %llu bytes, but there are %zu",
-                           (unsigned long long)coded, bytes->size);
+        return fault_raise(fault, STATUS_INPUT, "blosc: its header says %u bytes, but there are %zu",
+                           (unsigned)coded, bytes->size);
     if (plain > room)
         return refuse_more(room, fault);
     made = blosc.blosc_decompress_ctx(bytes->from, to, room, 1);
-    if (made < 0 || (uint64_t)made != plain)
+    if (made < 0 || (uint32_t)made != plain)
         return fault_raise(fault, STATUS_INPUT,
                            "blosc: damaged, or of a compressor that libblosc was built without");
     *bytes = (struct bytes){to, plain};
@@ -373,14 +348,9 @@ static bool decompress_blosc(struct bytes *bytes, unsigned char *to, size_t room
 static bool decompress(struct codec_worker *worker, enum codec_kind kind, struct bytes *bytes,
                        unsigned char *to, size_t room, struct fault *fault)
 {
-    switch (kind) {
-    case CODEC_ZSTD:
-        return decompress_zstd(worker, bytes, to, room, fault);
-    case CODEC_BLOSC:
-        return decompress_blosc(bytes, to, room, fault);
-    default:
-        return inflate_all(worker, kind, bytes, to, room, fault);
-    }
+    return kind == CODEC_ZSTD    ? decompress_zstd(worker, bytes, to, room, fault)
+           : kind == CODEC_BLOSC ? decompress_blosc(bytes, to, room, fault)
+                                 : inflate_all(worker, kind, bytes, to, room, fault);
 }
 
 /* Put transposed samples into the order of the array's axes, row by row. */
@@ -409,15 +379,12 @@ static void order_samples(const struct codec_worker *worker, bool big, const uns
 {
     const struct codec_chain *chain = worker->chain;
     const size_t size = sample_size(chain->type), bytes = codec_plain_bytes(chain);
-    const uint16_t one = 1;
-    unsigned char first;
 
     if (worker->transposed)
         transpose_back(worker, from, samples);
     else if (from != samples)
         memcpy(samples, from, bytes);
-    memcpy(&first, &one, 1);
-    if (big == (first == 1))
+    if (big == IS_LITTLE)
         sample_swap(chain->type, samples, bytes / size);
 }
 
@@ -455,7 +422,6 @@ bool codec_encode(struct codec_worker *worker, const void *samples, void *coded,
 {
     const struct codec_chain *chain = worker->chain;
     const size_t plain = codec_plain_bytes(chain);
-    unsigned char *end = coded;
     size_t made = plain;
 
     if (has(chain, CODEC_ZSTD)) {
@@ -467,7 +433,7 @@ bool codec_encode(struct codec_worker *worker, const void *samples, void *coded,
         memcpy(coded, samples, plain);
     }
     if (has(chain, CODEC_CRC32C)) {
-        store_little(end + made, CHECKSUM_BYTES, checksum_crc32c(CHECKSUM_CRC32C, coded, made));
+        put_sum(coded, made);
         made += CHECKSUM_BYTES;
     }
     *size = made;
@@ -476,11 +442,17 @@ bool codec_encode(struct codec_worker *worker, const void *samples, void *coded,
 
 /* ---- the index of a shard ---- */
 
-enum { NUMBER_BYTES = 8, PLACE_BYTES = 2 * NUMBER_BYTES };
-
 size_t codec_index_bytes(size_t chunks, bool checksum)
 {
-    return chunks * PLACE_BYTES + (checksum ? CHECKSUM_BYTES : 0);
+    return chunks * sizeof(struct codec_place) + (checksum ? CHECKSUM_BYTES : 0);
+}
+
+/* Offsets and sizes have 64 bits, least byte first. */
+static void copy_places(const void *from, size_t chunks, void *to)
+{
+    memcpy(to, from, codec_index_bytes(chunks, false));
+    if (!IS_LITTLE)
+        sample_swap(SAMPLE_U64, to, 2 * chunks);
 }
 
 bool codec_index_decode(const unsigned char *bytes, size_t chunks, bool checksum, uint64_t shard_bytes,
@@ -490,10 +462,9 @@ bool codec_index_decode(const unsigned char *bytes, size_t chunks, bool checksum
 
     if (checksum && !check_sum(&all, fault))
         return fault_prefix(fault, "the index of the shard");
-    for (size_t i = 0; i < chunks; i++, bytes += PLACE_BYTES) {
-        struct codec_place *place = &places[i];
-        place->offset = load_little(bytes, NUMBER_BYTES);
-        place->size = load_little(bytes + NUMBER_BYTES, NUMBER_BYTES);
+    copy_places(bytes, chunks, places);
+    for (size_t i = 0; i < chunks; i++) {
+        const struct codec_place *place = &places[i];
         if (place->offset == CODEC_ABSENT && place->size == CODEC_ABSENT)
             continue;
         if (place->offset > shard_bytes || place->size > shard_bytes - place->offset)
@@ -510,12 +481,7 @@ bool codec_index_decode(const unsigned char *bytes, size_t chunks, bool checksum
 
 void codec_index_encode(const struct codec_place *places, size_t chunks, bool checksum, unsigned char *bytes)
 {
-    unsigned char *to = bytes;
-
-    for (size_t i = 0; i < chunks; i++, to += PLACE_BYTES) {
-        store_little(to, NUMBER_BYTES, places[i].offset);
-        store_little(to + NUMBER_BYTES, NUMBER_BYTES, places[i].size);
-    }
+    copy_places(places, chunks, bytes);
     if (checksum)
-        store_little(to, CHECKSUM_BYTES, checksum_crc32c(CHECKSUM_CRC32C, bytes, chunks * PLACE_BYTES));
+        put_sum(bytes, codec_index_bytes(chunks, false));
 }
