@@ -7,6 +7,7 @@
 #include "number.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,35 +95,38 @@ void json_end_array(struct json *json)
 
 void json_text(struct json *json, const char *name, const char *text)
 {
-    if (text == NULL) {
-        json_null(json, name);
-        return;
-    }
     begin_value(json, name);
-    quote(json->stream, text);
+    if (text != NULL)
+        quote(json->stream, text);
+    else
+        fputs("null", json->stream);
+}
+
+void json_format(struct json *json, const char *name, const char *format, ...)
+{
+    va_list arguments;
+
+    begin_value(json, name);
+    va_start(arguments, format);
+    vfprintf(json->stream, format, arguments);
+    va_end(arguments);
 }
 
 void json_number(struct json *json, const char *name, double value)
 {
     char text[NUMBER_BYTES];
 
-    begin_value(json, name);
-    fputs(isfinite(value) ? number_format_double(value, text) : "null", json->stream);
+    json_format(json, name, "%s", isfinite(value) ? number_format_double(value, text) : "null");
 }
 
 void json_short_number(struct json *json, const char *name, double value)
 {
-    begin_value(json, name);
-    if (isfinite(value))
-        fprintf(json->stream, "%.10g", value);
-    else
-        fputs("null", json->stream);
+    json_format(json, name, isfinite(value) ? "%.10g" : "null", value);
 }
 
 void json_count(struct json *json, const char *name, uint64_t count)
 {
-    begin_value(json, name);
-    fprintf(json->stream, "%llu", (unsigned long long)count);
+    json_format(json, name, "%llu", (unsigned long long)count);
 }
 
 void json_counts(struct json *json, const char *name, const uint64_t *counts, size_t count)
@@ -135,14 +139,12 @@ void json_counts(struct json *json, const char *name, const uint64_t *counts, si
 
 void json_flag(struct json *json, const char *name, bool flag)
 {
-    begin_value(json, name);
-    fputs(flag ? "true" : "false", json->stream);
+    json_format(json, name, flag ? "true" : "false");
 }
 
 void json_null(struct json *json, const char *name)
 {
-    begin_value(json, name);
-    fputs("null", json->stream);
+    json_format(json, name, "null");
 }
 
 /* ---- reading ---- */
@@ -179,16 +181,12 @@ static bool take(struct reader *reader, char byte)
 /* Four hexadecimal digits; −1 if they are not there. */
 static long read_unit(const char *at)
 {
-    long unit = 0;
+    char digits[5] = "";
 
-    for (int i = 0; i < 4; i++) {
-        const char *digits = "0123456789abcdef0123456789ABCDEF", *digit;
-        digit = at[i] == '\0' ? NULL : strchr(digits, at[i]);
-        if (digit == NULL)
-            return -1;
-        unit = unit * 16 + (digit - digits) % 16;
-    }
-    return unit;
+    if (strspn(at, "0123456789abcdefABCDEF") < sizeof digits - 1)
+        return -1;
+    memcpy(digits, at, sizeof digits - 1);
+    return strtol(digits, NULL, 16);
 }
 
 /* Put a character as UTF-8. It takes fewer bytes than its escape did. */
@@ -494,12 +492,10 @@ void json_copy(struct json *json, const char *name, const struct json_value *val
         json_flag(json, name, value->kind == JSON_TRUE);
         return;
     case JSON_NUMBER: /* as it stands, since a double may not hold it */
-        if (!isfinite(value->number)) {
+        if (isfinite(value->number))
+            json_format(json, name, "%.*s", (int)strspn(value->text, of_numbers), value->text);
+        else
             json_null(json, name);
-            return;
-        }
-        begin_value(json, name);
-        fwrite(value->text, 1, strspn(value->text, of_numbers), json->stream);
         return;
     case JSON_TEXT:
         json_text(json, name, value->text);

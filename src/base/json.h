@@ -34,6 +34,9 @@ void json_counts(struct json *json, const char *name, const uint64_t *counts, si
 void json_flag(struct json *json, const char *name, bool flag);
 void json_null(struct json *json, const char *name);
 
+/* A value that is JSON already, as printf has it. */
+void json_format(struct json *json, const char *name, const char *format, ...) DIAG_PRINTF(3, 4);
+
 /* Write a value that has been read, with all that is in it. */
 struct json_value;
 void json_copy(struct json *json, const char *name, const struct json_value *value);

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of a list of counts, one of each axis. */
+#define LIST_BYTES (ZARR_AXES_MOST * 22 + 3)
+
 /* ---- axes ---- */
 
 /* Those of the input that make its series. */
@@ -93,84 +96,48 @@ void zarr_metadata_begin(struct zarr_image *image, const struct header *header, 
 
 /* ---- the array ---- */
 
-static void write_codec(struct json *json, const struct codec *codec)
+/* "[1, 2, 3]": a number of each axis, the member of struct zarr_axis at this offset. */
+static const char *list_counts(const struct zarr_image *image, size_t member, char list[LIST_BYTES])
 {
-    static const char *const names[] = {
-        [CODEC_BYTES] = "bytes", [CODEC_ZSTD] = "zstd", [CODEC_CRC32C] = "crc32c"};
-
-    json_begin_object(json, NULL);
-    json_text(json, "name", names[codec->kind]);
-    if (codec->kind != CODEC_CRC32C)
-        json_begin_object(json, "configuration");
-    if (codec->kind == CODEC_BYTES)
-        json_text(json, "endian", codec->big ? "big" : "little");
-    if (codec->kind == CODEC_ZSTD) {
-        json_count(json, "level", (uint64_t)codec->level);
-        json_flag(json, "checksum", false);
-    }
-    if (codec->kind != CODEC_CRC32C)
-        json_end_object(json);
-    json_end_object(json);
-}
-
-static void write_codecs(struct json *json, const char *name, const struct codec *codecs, size_t count)
-{
-    json_begin_array(json, name);
-    for (size_t i = 0; i < count; i++)
-        write_codec(json, &codecs[i]);
-    json_end_array(json);
-}
-
-/* A number of each axis: the member of struct zarr_axis at this offset. */
-static void write_counts(struct json *json, const char *name, const struct zarr_image *image, size_t member)
-{
-    json_begin_array(json, name);
+    *list = '\0';
     for (size_t i = 0; i < image->count; i++)
-        json_count(json, NULL, *(const size_t *)(const void *)((const char *)&image->axes[i] + member));
-    json_end_array(json);
+        diag_append(list, LIST_BYTES, "%s%zu", i == 0 ? "[" : ", ",
+                    *(const size_t *)(const void *)((const char *)&image->axes[i] + member));
+    diag_append(list, LIST_BYTES, "]");
+    return list;
 }
 
 /* The one codec of the array: shards, with the codecs of their chunks and of their indexes. */
 static void write_sharding(struct json *json, const struct zarr_image *image)
 {
-    static const struct codec of_index[] = {{.kind = CODEC_BYTES}, {.kind = CODEC_CRC32C}};
+    const struct codec *codecs = image->chain->codecs;
+    char list[LIST_BYTES], zstd[128] = "";
 
-    json_begin_array(json, "codecs");
-    json_begin_object(json, NULL);
-    json_text(json, "name", "sharding_indexed");
-    json_begin_object(json, "configuration");
-    write_counts(json, "chunk_shape", image, offsetof(struct zarr_axis, chunk));
-    write_codecs(json, "codecs", image->chain->codecs, image->chain->count);
-    write_codecs(json, "index_codecs", of_index, 2);
-    json_text(json, "index_location", "end");
-    json_end_object(json);
-    json_end_object(json);
-    json_end_array(json);
+    if (codecs[1].kind == CODEC_ZSTD)
+        snprintf(zstd, sizeof zstd,
+                 "{\"name\": \"zstd\", \"configuration\": {\"level\": %d, \"checksum\": false}}, ",
+                 codecs[1].level);
+    json_format(json, "codecs",
+                "[{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": %s, "
+                "\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"%s\"}}, "
+                "%s{\"name\": \"crc32c\"}], "
+                "\"index_codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, "
+                "{\"name\": \"crc32c\"}], \"index_location\": \"end\"}}]",
+                list_counts(image, offsetof(struct zarr_axis, chunk), list), codecs[0].big ? "big" : "little",
+                zstd);
 }
 
 static void write_array(struct json *json, const struct zarr_image *image, const char *name)
 {
-    const enum sample_type type = image->chain->type;
-    char data_type[16];
+    char list[LIST_BYTES];
 
     (void)name;
-    snprintf(data_type, sizeof data_type, "%s%zu",
-             !sample_is_integer(type) ? "float"
-             : sample_min(type) < 0.0 ? "int"
-                                      : "uint",
-             8 * sample_size(type));
     json_text(json, "node_type", "array");
-    write_counts(json, "shape", image, offsetof(struct zarr_axis, extent));
-    json_text(json, "data_type", data_type);
-    json_begin_object(json, "chunk_grid");
-    json_text(json, "name", "regular");
-    json_begin_object(json, "configuration");
-    write_counts(json, "chunk_shape", image, offsetof(struct zarr_axis, shard));
-    json_end_object(json);
-    json_end_object(json);
-    json_begin_object(json, "chunk_key_encoding");
-    json_text(json, "name", "default");
-    json_end_object(json);
+    json_format(json, "shape", "%s", list_counts(image, offsetof(struct zarr_axis, extent), list));
+    json_text(json, "data_type", array_type_name(image->chain->type));
+    json_format(json, "chunk_grid", "{\"name\": \"regular\", \"configuration\": {\"chunk_shape\": %s}}",
+                list_counts(image, offsetof(struct zarr_axis, shard), list));
+    json_format(json, "chunk_key_encoding", "{\"name\": \"default\"}");
     json_count(json, "fill_value", 0);
     write_sharding(json, image);
     json_begin_array(json, "dimension_names");
@@ -197,14 +164,15 @@ static void write_axes(struct json *json, const struct zarr_image *image)
     json_end_array(json);
 }
 
+/* A number of each axis: the member of struct zarr_axis at this offset. */
 static void write_transformation(struct json *json, const char *type, const struct zarr_image *image,
-                                 bool is_scale)
+                                 size_t member)
 {
     json_begin_object(json, NULL);
     json_text(json, "type", type);
     json_begin_array(json, type);
     for (size_t i = 0; i < image->count; i++)
-        json_number(json, NULL, is_scale ? image->axes[i].scale : image->axes[i].place);
+        json_number(json, NULL, *(const double *)(const void *)((const char *)&image->axes[i] + member));
     json_end_array(json);
     json_end_object(json);
 }
@@ -218,9 +186,9 @@ static void write_dataset(struct json *json, const struct zarr_image *image)
     json_begin_object(json, NULL);
     json_text(json, "path", ZARR_ARRAY);
     json_begin_array(json, "coordinateTransformations");
-    write_transformation(json, "scale", image, true);
+    write_transformation(json, "scale", image, offsetof(struct zarr_axis, scale));
     if (is_placed)
-        write_transformation(json, "translation", image, false);
+        write_transformation(json, "translation", image, offsetof(struct zarr_axis, place));
     json_end_array(json);
     json_end_object(json);
 }

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "model/arith.h"
 
-#include <math.h>
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,69 +34,79 @@ static bool refuse(const struct reading *reading, const char *format, ...)
     return store_refuse(reading->store, reading->key, reading->fault, "%s", reason);
 }
 
+/* Extensions of version 3 are objects with a name and a configuration, or the name alone; those of version 2
+   have an id. NULL: it is none. */
+static const char *extension_name(const struct json_value *extension)
+{
+    const char *text = json_text_of(extension), *name = json_text_of(json_member(extension, "name"));
+
+    return text != NULL ? text : name != NULL ? name : json_text_of(json_member(extension, "id"));
+}
+
+static bool is_extension(const struct json_value *extension, const char *name)
+{
+    return extension_name(extension) != NULL && strcmp(extension_name(extension), name) == 0;
+}
+
 /* What is there, but is not read: by its own name, where it has one. */
 static bool refuse_value(const struct reading *reading, const char *field, const struct json_value *value)
 {
     if (value == NULL)
         return refuse(reading, "%s: missing", field);
-    return json_text_of(value) != NULL
-               ? refuse(reading, "%s: %.100s, which is not supported", field, json_text_of(value))
+    return extension_name(value) != NULL
+               ? refuse(reading, "%s: %.100s, which is not supported", field, extension_name(value))
                : refuse(reading, "%s: not what it should be", field);
 }
 
 /* ---- types and fill values ---- */
 
-/* Version 2 writes the byte order before the name. Truth values are bytes of 0 or 1. */
-static const struct {
-    enum sample_type type;
-    const char *names[2];
-} types[] = {
-    {SAMPLE_U8, {"u1", "uint8"}},    {SAMPLE_I8, {"i1", "int8"}},     {SAMPLE_U16, {"u2", "uint16"}},
-    {SAMPLE_I16, {"i2", "int16"}},   {SAMPLE_U32, {"u4", "uint32"}},  {SAMPLE_I32, {"i4", "int32"}},
-    {SAMPLE_U64, {"u8", "uint64"}},  {SAMPLE_I64, {"i8", "int64"}},   {SAMPLE_F16, {"f2", "float16"}},
-    {SAMPLE_F32, {"f4", "float32"}}, {SAMPLE_F64, {"f8", "float64"}}, {SAMPLE_U8, {"b1", "bool"}},
-};
+static const char *const types[SAMPLE_TYPES] = {
+    [SAMPLE_U8] = "uint8",    [SAMPLE_I8] = "int8",     [SAMPLE_U16] = "uint16", [SAMPLE_I16] = "int16",
+    [SAMPLE_U32] = "uint32",  [SAMPLE_I32] = "int32",   [SAMPLE_U64] = "uint64", [SAMPLE_I64] = "int64",
+    [SAMPLE_F16] = "float16", [SAMPLE_F32] = "float32", [SAMPLE_F64] = "float64"};
 
+const char *array_type_name(enum sample_type type)
+{
+    return types[type];
+}
+
+/* Version 2 has the first letter of a type and its bytes: "u2". Truth values are bytes of 0 or 1. */
 static bool find_type(const char *name, int version, enum sample_type *type)
 {
-    for (size_t i = 0; name != NULL && i < sizeof types / sizeof *types; i++) {
-        if (strcmp(types[i].names[version - 2], name) == 0) {
-            *type = types[i].type;
+    char letter[2] = "";
+
+    if (name == NULL)
+        return false;
+    if (strcmp(name, version == 2 ? "b1" : "bool") == 0)
+        name = version == 2 ? "u1" : "uint8";
+    for (*type = 0; *type < SAMPLE_TYPES; ++*type) {
+        letter[0] = (char)('0' + sample_size(*type));
+        if (version == 2 ? *name == *types[*type] && strcmp(name + 1, letter) == 0
+                         : strcmp(name, types[*type]) == 0)
             return true;
-        }
     }
     return false;
 }
 
-/* Store a number as a sample, rounded as arithmetic rounds it. */
+/* Store a number as a sample of a type that is no integer, rounded as arithmetic rounds it. */
 static void put_number(enum sample_type type, double number, unsigned char *sample)
 {
-    switch (type) {
-#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
-    case SAMPLE_##constant: {                                                                                \
-        stored value = arith_store_##name##_f64(number);                                                     \
-        memcpy(sample, &value, sizeof value);                                                                \
-        return;                                                                                              \
-    }
-#include "model/samples.def"
-    case SAMPLE_TYPES:
-        return;
-    }
+    const arith_half half = arith_store_f16_f64(number);
+    const float single = arith_store_f32_f64(number);
+
+    memcpy(sample,
+           type == SAMPLE_F64   ? (const void *)&number
+           : type == SAMPLE_F32 ? (const void *)&single
+                                : &half,
+           sample_size(type));
 }
 
 /* Store the low bits as a sample of so many bytes. */
 static void put_bits(size_t size, uint64_t bits, unsigned char *sample)
 {
-    const uint8_t one = (uint8_t)bits;
-    const uint16_t two = (uint16_t)bits;
-    const uint32_t four = (uint32_t)bits;
+    const unsigned char *low = (const unsigned char *)&bits;
 
-    memcpy(sample,
-           size == 1   ? &one
-           : size == 2 ? (const void *)&two
-           : size == 4 ? (const void *)&four
-                       : &bits,
-           size);
+    memcpy(sample, BYTE_ORDER == BIG_ENDIAN ? low + sizeof bits - size : low, size);
 }
 
 /* Whole numbers of 64 bits are more than a double holds, so all are read by their digits. Some write a
@@ -129,16 +139,9 @@ static bool put_hexadecimal(enum sample_type type, const char *digits, unsigned 
 /* What JSON has no number for, in Zarr's words. */
 static bool put_word(enum sample_type type, const char *word, unsigned char *sample)
 {
-    static const struct {
-        const char *word;
-        double number;
-    } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            put_number(type, words[i].number, sample);
-            return true;
-        }
+    if (strcmp(word, "NaN") == 0 || strcmp(word + (*word == '-'), "Infinity") == 0) {
+        put_number(type, strtod(word, NULL), sample);
+        return true;
     }
     return strncmp(word, "0x", 2) == 0 && put_hexadecimal(type, word + 2, sample);
 }
@@ -272,15 +275,13 @@ static bool read_order(const struct reading *reading, const struct json_value *v
 
 static bool read_compressor(const struct reading *reading, const struct json_value *value)
 {
-    const struct json_value *id = json_member(value, "id");
+    const char *id = json_text_of(json_member(value, "id"));
     enum codec_kind kind;
 
     if (value != NULL && value->kind == JSON_NULL)
         return true;
-    if (value == NULL || json_text_of(id) == NULL)
+    if (id == NULL || !find_packer(id, 2, &kind))
         return refuse_value(reading, "compressor", value);
-    if (!find_packer(id->text, 2, &kind))
-        return refuse_value(reading, "compressor", id);
     add_codec(&reading->array->chain, kind);
     return true;
 }
@@ -310,10 +311,7 @@ static bool read_version_2(const struct reading *reading, const struct json_valu
         return false;
     add_codec(&array->chain, CODEC_BYTES)->big = big;
     if (filters != NULL && filters->kind != JSON_NULL && (filters->kind != JSON_ARRAY || filters->count > 0))
-        return refuse(reading, "filters: %.100s, which is not supported",
-                      json_text_of(json_member(json_first(filters), "id")) != NULL
-                          ? json_member(json_first(filters), "id")->text
-                          : "of no name");
+        return refuse_value(reading, "filters", json_first(filters));
     return read_compressor(reading, json_member(metadata, "compressor")) &&
            read_separator(reading, "dimension_separator", json_member(metadata, "dimension_separator"),
                           '.') &&
@@ -322,30 +320,9 @@ static bool read_version_2(const struct reading *reading, const struct json_valu
 
 /* ---- version 3 ---- */
 
-/* Extensions are objects with a name and a configuration, or the name alone. NULL: it is none. */
-static const char *extension_name(const struct json_value *extension)
-{
-    const char *text = json_text_of(extension);
-
-    return text != NULL ? text : json_text_of(json_member(extension, "name"));
-}
-
 static const struct json_value *configured(const struct json_value *extension, const char *name)
 {
     return json_member(json_member(extension, "configuration"), name);
-}
-
-static bool refuse_extension(const struct reading *reading, const char *field,
-                             const struct json_value *extension)
-{
-    return extension == NULL || extension_name(extension) == NULL
-               ? refuse_value(reading, field, extension)
-               : refuse(reading, "%s: %.100s, which is not supported", field, extension_name(extension));
-}
-
-static bool is_extension(const struct json_value *extension, const char *name)
-{
-    return extension_name(extension) != NULL && strcmp(extension_name(extension), name) == 0;
 }
 
 /* Each axis once. */
@@ -387,7 +364,7 @@ static bool read_codec(const struct reading *reading, const struct json_value *c
 
     if (!transposes && !bytes &&
         (extension_name(codec) == NULL || !find_packer(extension_name(codec), 3, &kind)))
-        return refuse_extension(reading, "codecs", codec);
+        return refuse_value(reading, "codecs", codec);
     if ((transposes || bytes) == *has_bytes)
         return refuse(reading, "codecs: %s stands at the wrong place", extension_name(codec));
     if (transposes)
@@ -419,9 +396,9 @@ static bool read_index_codecs(const struct reading *reading, const struct json_v
 
     reading->array->index_checksum = checksum != NULL;
     if (!is_extension(bytes, "bytes") || !json_is_text(configured(bytes, "endian"), "little"))
-        return refuse_extension(reading, "index_codecs", bytes);
+        return refuse_value(reading, "index_codecs", bytes);
     if (checksum != NULL && (!is_extension(checksum, "crc32c") || json_next(checksum) != NULL))
-        return refuse_extension(reading, "index_codecs", checksum);
+        return refuse_value(reading, "index_codecs", checksum);
     return true;
 }
 
@@ -468,7 +445,7 @@ static bool read_keys(const struct reading *reading, const struct json_value *en
 
     reading->array->has_letter = !plain;
     if (!plain && !is_extension(encoding, "default"))
-        return refuse_extension(reading, "chunk_key_encoding", encoding);
+        return refuse_value(reading, "chunk_key_encoding", encoding);
     return read_separator(reading, "chunk_key_encoding: separator", configured(encoding, "separator"),
                           plain ? '.' : '/');
 }
@@ -493,7 +470,7 @@ static bool check_members(const struct reading *reading, const struct json_value
             return refuse(reading, "%.100s: an unknown field", member->name);
     }
     if (transformers != NULL && transformers->count > 0)
-        return refuse_extension(reading, "storage_transformers", json_first(transformers));
+        return refuse_value(reading, "storage_transformers", json_first(transformers));
     return true;
 }
 
@@ -507,9 +484,9 @@ static bool read_version_3(const struct reading *reading, const struct json_valu
     if (!check_members(reading, metadata))
         return false;
     if (!find_type(json_text_of(type), 3, &array->chain.type))
-        return refuse_extension(reading, "data_type", type);
+        return refuse_value(reading, "data_type", type);
     if (!is_extension(grid, "regular"))
-        return refuse_extension(reading, "chunk_grid", grid);
+        return refuse_value(reading, "chunk_grid", grid);
     array->has_names = names != NULL && names->kind == JSON_ARRAY;
     return read_shape(reading, json_member(metadata, "shape")) &&
            read_extents(reading, "chunk_shape", configured(grid, "chunk_shape"), array->file) &&

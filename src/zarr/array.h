@@ -34,6 +34,9 @@ struct array {
 bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
                 const char *key, struct fault *fault);
 
+/* As version 3 calls a type. */
+const char *array_type_name(enum sample_type type);
+
 /* The key of a file by its numbers, behind that of the array's folder: empty, or with a slash at its end, and
    of at most ARRAY_FOLDER_MOST bytes with the byte 0. */
 #define ARRAY_FOLDER_MOST (STORE_KEY_MOST - ARRAY_MOST_AXES * 21 - 1)
