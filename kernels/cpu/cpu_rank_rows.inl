@@ -87,24 +87,25 @@ ISA_INLINE void KEYS(sort_three)(bool greatest, keys *low, keys *middle, keys *h
         KEYS(exchange)(low, middle);
 }
 
-/* The same with what stands at a place of three sorted columns side by side. */
-ISA_INLINE void KEYS(sort_place)(bool greatest, const key *row, keys *low, keys *middle, keys *high)
+/* The same with what stands at a place of three sorted columns. */
+ISA_INLINE void KEYS(sort_place)(bool greatest, const key *place, size_t apart, keys *low, keys *middle,
+                                 keys *high)
 {
-    *low = KEYS(load)(row);
-    *middle = KEYS(load)(row + 1);
-    *high = KEYS(load)(row + 2);
+    *low = KEYS(load)(place);
+    *middle = KEYS(load)(place + apart);
+    *high = KEYS(load)(place + 2 * apart);
     KEYS(sort_three)(greatest, low, middle, high);
 }
 
 /* Of three sorted columns of three: the middle one of the greatest of the least, the middle one of the middle
    ones, and the least of the greatest. */
-static void KEYS(median_of_nine)(const key *sorted, size_t pitch, size_t count, key *out)
+static void KEYS(median_of_nine)(const key *columns, size_t pitch, size_t apart, size_t count, key *out)
 {
     for (size_t x = 0; x < count; x += KEYED) {
         keys low[SIDE_OF_THREE], middle[SIDE_OF_THREE], high[SIDE_OF_THREE];
 #pragma GCC unroll 3
         for (size_t i = 0; i < SIDE_OF_THREE; i++)
-            KEYS(sort_place)(i < 2, sorted + i * pitch + x, &low[i], &middle[i], &high[i]);
+            KEYS(sort_place)(i < 2, columns + i * pitch + x, apart, &low[i], &middle[i], &high[i]);
         KEYS(sort_three)(true, &high[0], &middle[1], &low[2]);
         KEYS(store)(out + x, middle[1]);
     }
@@ -114,13 +115,13 @@ static void KEYS(median_of_nine)(const key *sorted, size_t pitch, size_t count, 
    median, seven being before all of them and seven behind. Four are the last of the least, four the first of
    the greatest, and five the inner ones of the middle, each in order. The seventh of all, of two lists in
    order, is the least of what is greatest when the first list gives i and the second 7 − i. */
-static void KEYS(median_of_cube)(const key *sorted, size_t pitch, size_t count, key *out)
+static void KEYS(median_of_cube)(const key *columns, size_t pitch, size_t apart, size_t count, key *out)
 {
     for (size_t x = 0; x < count; x += KEYED) {
         keys low[FACE_OF_THREE], middle[FACE_OF_THREE], high[FACE_OF_THREE], outer[8], median;
 #pragma GCC unroll 9
         for (size_t i = 0; i < FACE_OF_THREE; i++)
-            KEYS(sort_place)(i < 5, sorted + i * pitch + x, &low[i], &middle[i], &high[i]);
+            KEYS(sort_place)(i < 5, columns + i * pitch + x, apart, &low[i], &middle[i], &high[i]);
 #pragma GCC unroll 4
         for (size_t i = 0; i < 4; i++) {
             outer[i] = low[5 + i];
@@ -303,7 +304,7 @@ static void KEYS(put_row)(const struct ranks *ranks, int64_t at, int64_t centre,
 }
 
 /* Where the taps read for the first sample of a row. */
-static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centre, const key **taps)
+static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const struct op *op = ranks->op;
 
@@ -311,145 +312,160 @@ static void KEYS(find_taps)(const struct ranks *ranks, int64_t at, int64_t centr
         const struct op_tap *tap = &op->taps[k];
         int64_t along = ranks->along_rows ? tap->drow : tap->dplane;
         int64_t across = ranks->along_rows ? tap->dplane : tap->drow;
-        taps[k] = KEYS(row_in_ring)(ranks, at + along, centre + across) + (tap->dx - op->x.low);
+        ranks->taps[k] = KEYS(row_in_ring)(ranks, at + along, centre + across) + (tap->dx - op->x.low);
     }
+}
+
+/* ---- windows ---- */
+
+/* Whether the window is a box of nearest neighbours, whose median is wanted. */
+static bool KEYS(is_nearest)(const struct ranks *ranks)
+{
+    const struct op *op = ranks->op;
+    size_t list = ranks->columns->inputs;
+
+    return op->rank == op->tap_count / 2 && span_of(op->x) == SIDE_OF_THREE &&
+           (list == SIDE_OF_THREE || list == FACE_OF_THREE);
+}
+
+/* The ranks of windows side by side. The samples of a window are sorted lists, one behind the other, as long
+   as a box's columns; each place of a list is `pitch` keys behind the one before. */
+static void KEYS(rank_lists)(const struct ranks *ranks, const key *const *inputs, size_t pitch, size_t count,
+                             key *out)
+{
+    const size_t list = ranks->columns->inputs;
+
+    if (!KEYS(is_nearest)(ranks))
+        KEYS(run_network)(ranks->windows, inputs, ranks->op->rank, 1, count, out, 0);
+    else if (list == SIDE_OF_THREE)
+        KEYS(median_of_nine)(inputs[0], pitch, (size_t)(inputs[list] - inputs[0]), count, out);
+    else
+        KEYS(median_of_cube)(inputs[0], pitch, (size_t)(inputs[list] - inputs[0]), count, out);
 }
 
 /* ---- windows of which samples are missing ---- */
 
-/* A window's samples through the networks. Those of a box first sort parts as long as a column, which need
-   not be columns. */
-static keys KEYS(through_networks)(const struct ranks *ranks, const keys *window)
-{
-    const struct network *columns = ranks->columns, *windows = ranks->windows;
-    const size_t list = columns->inputs > 0 ? columns->inputs : windows->inputs;
-    keys places[NETWORK_TAPS], part[NETWORK_TAPS];
-
-    for (size_t first = 0; first < windows->inputs; first += list) {
-        memcpy(part, window + first, list * sizeof *part);
-        for (size_t i = 0; i < columns->count; i++)
-            KEYS(exchange)(&part[columns->first[i]], &part[columns->second[i]]);
-        for (size_t i = 0; i < list; i++)
-            places[first + i] = part[columns->count > 0 ? columns->sorted[i] : i];
-    }
-    for (size_t i = 0; i < windows->count; i++)
-        KEYS(exchange)(&places[windows->first[i]], &places[windows->second[i]]);
-    return places[windows->sorted[ranks->op->rank]];
-}
-
-/* What is missing is last in the order. So that a network finds the sample of a lower rank, too, some of that
-   are first instead: as many as the rank is lower. */
-static keys KEYS(select_present)(const struct ranks *ranks, const key *const *taps, size_t x, keys rank)
-{
-    const struct op *op = ranks->op;
-    const keys missing = KEYS(splat)((key)KEYS_MISSING), least = KEYS(splat)(KEYS_LEAST);
-    keys lower = KEYS(splat)((key)op->rank) - rank, window[NETWORK_TAPS];
-
-    if (ranks->windows->inputs == 0)
-        return KEYS(bisect)(op, taps, x, rank);
-    for (size_t k = 0; k < op->tap_count; k++) {
-        keys sample = KEYS(load)(taps[k] + x), first = (sample == missing) & (lower > 0);
-        window[k] = KEYS(choose)(first, least, sample);
-        lower += first;
-    }
-    return KEYS(through_networks)(ranks, window);
-}
-
-/* Whether sorted columns tell that nothing is missing in a vector of windows: it would be the last of one. */
-static bool KEYS(are_whole)(const struct ranks *ranks, size_t x)
-{
-    const key *last = ranks->sorted + (ranks->columns->inputs - 1) * ranks->pitch + x;
-    keys greatest = KEYS(splat)(KEYS_LEAST);
-
-    for (size_t i = 0; i < span_of(ranks->op->x); i++)
-        greatest = KEYS(greatest)(greatest, KEYS(load)(last + i));
-    return !KEYS(differ)(greatest == (key)KEYS_MISSING, KEYS(splat)(0));
-}
-
-/* Find the ranks once more where a sample of the window is missing, but not its centre. */
-static void KEYS(rank_present)(const struct ranks *ranks, int64_t at, int64_t centre, size_t count)
+/* By how much ranks among the samples that are there are lower, for a vector of windows. The lists of a
+   window are sorted, with what is missing last. */
+static keys KEYS(lowered)(const struct ranks *ranks, size_t list, size_t x)
 {
     const struct op *op = ranks->op;
     const keys missing = KEYS(splat)((key)KEYS_MISSING), none = KEYS(splat)(0);
-    const keys all = KEYS(splat)((key)op->tap_count);
-    const key *own = KEYS(row_in_ring)(ranks, at, centre) - op->x.low;
-    const key **taps = ranks->taps + op->tap_count;
+    keys absent = none, lower = none;
+    uint32_t rank = (uint32_t)op->rank, fewer;
 
-    KEYS(find_taps)(ranks, at, centre, taps);
-    for (size_t x = 0; x < count; x += KEYED) {
-        keys present = none, rank;
-        if (ranks->columns->inputs > 0 && KEYS(are_whole)(ranks, x))
-            continue;
-        for (size_t k = 0; k < op->tap_count; k++)
-            present -= KEYS(load)(taps[k] + x) < missing;
-        if (!KEYS(differ)((present < all) & (KEYS(load)(own + x) < missing), none))
-            continue;
-        for (size_t lane = 0; lane < KEYED; lane++)
-            rank[lane] = (key)arith_rank_among(present[lane] > 0 ? (uint32_t)present[lane] : 1, op->percent,
-                                               (uint32_t)op->rank);
-        KEYS(store)(ranks->result + x, KEYS(select_present)(ranks, taps, x, rank));
+    for (size_t place = list; place-- > 0;) {
+        keys more = none;
+        for (size_t k = place; k < op->tap_count; k += list)
+            more -= KEYS(load)(ranks->taps[k] + x) == missing;
+        if (!KEYS(differ)(more, none))
+            break;
+        absent += more;
+    }
+    for (uint32_t left = (uint32_t)op->tap_count - 1; left > 0 && KEYS(differ)(absent, none); left--) {
+        keys lacks = absent > none;
+        fewer = arith_rank_among(left, op->percent, (uint32_t)op->rank);
+        lower += lacks & KEYS(splat)((key)(rank - fewer));
+        rank = fewer;
+        absent += lacks; /* a mask is −1 */
+    }
+    return lower;
+}
+
+/* Copy a sorted list, of which some samples that are missing become the first, where the rank is lower. */
+static void KEYS(turn_list)(const key *const *list, size_t count, size_t x, keys *lower, key *out)
+{
+    const keys missing = KEYS(splat)((key)KEYS_MISSING), none = KEYS(splat)(0);
+
+    for (size_t i = 0; i < count; i++)
+        KEYS(store)(out + i * GROUP, KEYS(load)(list[i] + x));
+    for (size_t turn = 0; turn < count; turn++) {
+        keys turns = (*lower > none) & (KEYS(load)(out + (count - 1) * GROUP) == missing);
+        if (count > 1 && !KEYS(differ)(turns, none))
+            break;
+        *lower += turns;
+        for (size_t i = count - 1; i > 0; i--)
+            KEYS(store)
+        (out + i * GROUP,
+         KEYS(choose)(turns, KEYS(load)(out + (i - 1) * GROUP), KEYS(load)(out + i * GROUP)));
+        KEYS(store)(out, KEYS(choose)(turns, KEYS(splat)(KEYS_LEAST), KEYS(load)(out)));
     }
 }
 
-/* A box: its columns sorted, for all windows of the row; then windows, merged from columns. */
-static void KEYS(rank_box)(const struct ranks *ranks, int64_t at, int64_t centre, size_t count)
+/* Like rank_lists, where samples may be missing. These are last in the order. So that a network finds
+   the sample of a lower rank, too, some of them are first instead: as many as the rank is lower. */
+static void KEYS(rank_present)(const struct ranks *ranks, size_t count)
+{
+    const struct op *op = ranks->op;
+    const size_t list = size_most(ranks->columns->inputs, 1), taps = ranks->windows->inputs;
+    const key *inputs[NETWORK_TAPS];
+    key turned[NETWORK_TAPS * GROUP];
+
+    for (size_t x = 0; x < count; x += GROUP) {
+        keys lower[NETWORK_VECTORS], any = KEYS(splat)(0);
+        for (size_t v = 0; v < NETWORK_VECTORS; v++) {
+            const size_t at = x + v * KEYED;
+            any |= lower[v] = KEYS(lowered)(ranks, list, at);
+            if (taps == 0)
+                KEYS(store)
+            (ranks->result + at, KEYS(bisect)(op, ranks->taps, at, KEYS(splat)((key)op->rank) - lower[v]));
+        }
+        bool turns = KEYS(differ)(any, KEYS(splat)(0));
+        for (size_t k = 0; k < taps; k++) {
+            for (size_t v = 0; v < NETWORK_VECTORS && turns && k % list == 0; v++)
+                KEYS(turn_list)
+            (ranks->taps + k, list, x + v * KEYED, &lower[v], turned + k * GROUP + v * KEYED);
+            inputs[k] = turns ? turned + k * GROUP : ranks->taps[k] + x;
+        }
+        if (taps > 0)
+            KEYS(rank_lists)(ranks, inputs, turns ? GROUP : ranks->pitch, GROUP, ranks->result + x);
+    }
+}
+
+/* A box: its columns sorted, for all windows of the row, which find their samples in them. */
+static void KEYS(sort_box)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const key **inputs = ranks->taps;
-    const struct op *op = ranks->op;
-    size_t list = 0, pitch = ranks->pitch, wide = span_of(op->x);
-    bool is_median = op->rank == op->tap_count / 2 && wide == SIDE_OF_THREE;
+    size_t list = 0, pitch = ranks->pitch;
 
     for (size_t i = 0; i < ranks->across; i++) {
         for (size_t k = 0; k < ranks->side; k++)
             inputs[list++] =
                 KEYS(row_in_ring)(ranks, at - ranks->before + (int64_t)k, centre + ranks->aside + (int64_t)i);
     }
-    if (is_median && (list == SIDE_OF_THREE || list == FACE_OF_THREE)) {
+    if (KEYS(is_nearest)(ranks))
         KEYS(sort_columns)(inputs, list, ranks->width, ranks->sorted, pitch);
-        if (list == SIDE_OF_THREE)
-            KEYS(median_of_nine)(ranks->sorted, pitch, count, ranks->result);
-        else
-            KEYS(median_of_cube)(ranks->sorted, pitch, count, ranks->result);
-        return;
-    }
-    KEYS(run_network)(ranks->columns, inputs, 0, list, ranks->width, ranks->sorted, pitch);
-    for (size_t x = wide; x-- > 0;) {
+    else
+        KEYS(run_network)(ranks->columns, inputs, 0, list, ranks->width, ranks->sorted, pitch);
+    for (size_t x = span_of(ranks->op->x); x-- > 0;) {
         for (size_t i = 0; i < list; i++)
             inputs[x * list + i] = ranks->sorted + i * pitch + x;
     }
-    KEYS(run_network)(ranks->windows, inputs, op->rank, 1, count, ranks->result, 0);
 }
 
 /* The ranks of a row, once all rows that it reads are in the ring. */
-static void KEYS(rank_whole)(const struct ranks *ranks, int64_t at, int64_t centre)
+static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const struct op *op = ranks->op;
     size_t count = (size_t)(ranks->x.end - ranks->x.first);
 
-    if (ranks->columns->inputs > 0) {
-        KEYS(rank_box)(ranks, at, centre, count);
-        return;
-    }
     if (takes_extreme(op) && op->tap_count == ranks->width - count + 1) {
         KEYS(extreme_along_x)(ranks, KEYS(row_in_ring)(ranks, at, centre), count);
         return;
     }
-    KEYS(find_taps)(ranks, at, centre, ranks->taps);
+    if (ranks->columns->inputs > 0)
+        KEYS(sort_box)(ranks, at, centre);
+    else
+        KEYS(find_taps)(ranks, at, centre);
     if (takes_extreme(op))
         KEYS(extreme_of_taps)(ranks, count);
+    else if (op->missing)
+        KEYS(rank_present)(ranks, count);
     else if (ranks->windows->inputs > 0)
-        KEYS(run_network)(ranks->windows, ranks->taps, op->rank, 1, count, ranks->result, 0);
+        KEYS(rank_lists)(ranks, ranks->taps, ranks->pitch, count, ranks->result);
     else
         for (size_t x = 0; x < count; x += KEYED)
             KEYS(store)(ranks->result + x, KEYS(bisect)(op, ranks->taps, x, KEYS(splat)((key)op->rank)));
-}
-
-/* The same where samples may be missing. */
-static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
-{
-    KEYS(rank_whole)(ranks, at, centre);
-    if (ranks->op->missing)
-        KEYS(rank_present)(ranks, at, centre, (size_t)(ranks->x.end - ranks->x.first));
 }
 
 /* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is

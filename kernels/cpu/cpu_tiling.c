@@ -65,13 +65,16 @@
 
 /* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box whose columns are
    sorted once, and in another window; of the median of all nearest neighbours in a volume, through one; of a
-   bisection; of an extreme. An extreme along one axis, however long. */
-#define NETWORK_TAP  1.8
-#define ALONE_TAP    3.5
-#define NEAREST_TAP  0.45
-#define BISECTED_TAP 100.0
-#define EXTREME_TAP  5.0
-#define EXTREME_LINE 100.0
+   bisection; of an extreme. An extreme along one axis, however long. What ranks take where samples may be
+   missing, in ranks where none is: of nearest neighbours, and others. */
+#define NETWORK_TAP     1.8
+#define ALONE_TAP       3.5
+#define NEAREST_TAP     0.45
+#define BISECTED_TAP    100.0
+#define EXTREME_TAP     5.0
+#define EXTREME_LINE    100.0
+#define PRESENT_NEAREST 2.5
+#define PRESENT         1.25
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -505,10 +508,11 @@ static double rank_work(const struct op *op)
     if (op->rank == 0 || op->rank + 1 == op->tap_count)
         return op_is_star(op) && taps <= op_radius(op) * 2.0 + 1.0 ? EXTREME_LINE : taps * EXTREME_TAP;
     if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
-        return taps * depth * depth * NEAREST_TAP;
+        return taps * depth * depth * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
         return taps * BISECTED_TAP;
-    return taps * depth * depth * (shares_columns(op) ? NETWORK_TAP : ALONE_TAP);
+    return taps * depth * depth * (shares_columns(op) ? NETWORK_TAP : ALONE_TAP) *
+           (op->missing ? PRESENT : 1.0);
 }
 
 /* Arithmetic of an update, in taps of a star. */

@@ -136,6 +136,16 @@ ISA_INLINE vector vector_fma(vector a, vector b, vector c)
 typedef order orders_key;
 typedef int16_t shorts_key;
 
+/* Whether any bit of a vector is set. */
+#if defined(__AVX512F__)
+#define ISA_ANY(bits) (_mm512_test_epi32_mask((__m512i)(bits), (__m512i)(bits)) != 0)
+#elif defined(__AVX2__)
+#define ISA_ANY(bits) (!_mm256_testz_si256((__m256i)(bits), (__m256i)(bits)))
+#else
+typedef uint64_t isa_halves __attribute__((vector_size(VECTOR_BYTES)));
+#define ISA_ANY(bits) ((((isa_halves)(bits))[0] | ((isa_halves)(bits))[1]) != 0)
+#endif
+
 /* choose: a where the mask, as a comparison leaves it, is set, else b. differ: whether any lane does. */
 #define ISA_KEYS(keys)                                                                                       \
     typedef keys##_key keys##_vector __attribute__((vector_size(VECTOR_BYTES)));                             \
@@ -160,10 +170,7 @@ typedef int16_t shorts_key;
     ISA_INLINE bool keys##_differ(keys##_vector a, keys##_vector b)                                          \
     {                                                                                                        \
         keys##_vector differ = a ^ b;                                                                        \
-        keys##_key any = 0;                                                                                  \
-        for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(keys##_key); lane++)                              \
-            any |= differ[lane];                                                                             \
-        return any != 0;                                                                                     \
+        return ISA_ANY(differ);                                                                              \
     }
 
 ISA_KEYS(orders)
