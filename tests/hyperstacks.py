@@ -366,11 +366,19 @@ def images(trial):
     for number, (letters, axes) in enumerate((('TZCYX', 'tczyx'), ('CZYX', 'czyx'), ('CTZYX', 'tzyx'), ('TZYX', 'tzyx'), ('TZYXS', 'tczyx'))):
         photometric = 'rgb' if letters[-1] == 'S' else 'minisblack'
         extents = [{'T': 2, 'C': 4, 'S': 3}.get(letter, 5) for letter in letters]
-        tifffile.imwrite('theirs.ome.tif', some(extents, 'u2'), metadata={'axes': letters}, photometric=photometric)
+        tifffile.imwrite('theirs.ome.tif', some(extents, 'u2'), metadata={'axes': letters, 'PhysicalSizeX': 0.5, 'PhysicalSizeXUnit': 'µm'}, photometric=photometric)
         trial.run('-i', 'theirs.ome.tif', '-f', 'identity', '-o', f'{number}.zarr')
         with open(f'{number}.zarr/zarr.json', encoding='utf8') as text:
             image = json.load(text)['attributes']['ome']['multiscales'][0]
         trial.result([axis['name'] for axis in image['axes']] == list(axes), 'axes of Zarr', letters, image['axes'])
+        trial.result(all(axis.get('unit', 'micrometer') == 'micrometer' for axis in image['axes']), 'units of Zarr', image['axes'])
+        if letters in ('TZCYX', 'CZYX', 'TZYX'):
+            for back in ('back.ome.tif', 'back.tif'):
+                done = trial.run('-i', f'{number}.zarr', '-f', 'identity', '-o', back)
+                with tifffile.TiffFile(back) as file, tifffile.TiffFile('theirs.ome.tif') as wanted:
+                    same = in_order(file.series[0].asarray(), file.series[0].axes)
+                    trial.result(numpy.array_equal(same, in_order(wanted.series[0].asarray(), wanted.series[0].axes)) and
+                                 'axes' not in done.stderr, back, 'of', letters, file.series[0].axes, done.stderr)
     volumes = [*several[0], several[1], *several[2]]
     for number, samples in enumerate(volumes):
         done = trial.run('-f', 'identity', '-i', 'images.ome.tif', '--volume', str(number), '-o', 'back.raw')

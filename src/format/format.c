@@ -86,6 +86,16 @@ void header_add_series(struct header *header, enum series_kind kind, uint64_t ex
         header->series[header->series_axes++] = (struct series_axis){kind, (size_t)extent};
 }
 
+size_t header_series_channels(const struct header *header)
+{
+    const struct series_axis *fastest = &header->series[0];
+
+    return header->series_axes > 0 && fastest->kind == SERIES_CHANNEL && header->grid.channels == 1 &&
+                   header->volumes % fastest->extent == 0
+               ? fastest->extent
+               : 1;
+}
+
 void header_describe_colour(struct header *header, const struct png_chunks *chunks)
 {
     const struct png_chunk *gamma = png_chunks_find(chunks, "gAMA");
@@ -421,7 +431,7 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
     struct grid *grid = &sink->header.grid;
 
     if (origin == NULL || origin->format->family == sink->format->family || sink->format->slice != NULL ||
-        sink->header.millimetres == 0.0)
+        sink->format->holds_unit || sink->header.millimetres == 0.0)
         return;
     for (unsigned axis = 0; axis < grid->axes; axis++)
         grid->spacing[axis] *= sink->header.millimetres;

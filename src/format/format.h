@@ -99,6 +99,10 @@ size_t header_samples(const struct header *header);
 /* Add the next axis of a series, if its extent is more than 1 and there is room. */
 void header_add_series(struct header *header, enum series_kind kind, uint64_t extent);
 
+/* How many channels the volumes of a series are, one after another: the extent of its fastest axis, if that
+   is told to be of channels and samples have one each; else 1. */
+size_t header_series_channels(const struct header *header);
+
 /* Tell, by the chunks of a picture, what its colours mean. The chunks stay where they are. */
 void header_describe_colour(struct header *header, const struct png_chunks *chunks);
 
@@ -227,9 +231,10 @@ struct format {
     bool holds_series;      /* a file may have several volumes */
     bool holds_resolutions; /* a page may have smaller ones of the same picture */
     bool holds_spacing;     /* its header tells how far apart samples are */
-    bool holds_geometry;    /* the header can say where the grid is in space */
-    bool holds_intensity;   /* the header can say what samples stand for: slope and intercept */
-    bool holds_colours;     /* the header can say which channels are red, green and blue */
+    bool holds_unit;      /* in whatever unit of length; others get millimetres (but for their own family) */
+    bool holds_geometry;  /* the header can say where the grid is in space */
+    bool holds_intensity; /* the header can say what samples stand for: slope and intercept */
+    bool holds_colours;   /* the header can say which channels are red, green and blue */
     enum format_alpha alpha;
     const char *picture; /* as messages name a file of it that holds a picture: "a PNG picture"; NULL: it is a
                             format of volumes */

@@ -594,11 +594,12 @@ static void discard_sink(struct sink *sink)
     sink->state = NULL;
 }
 
-/* The axes of an output's pages: those of the input; else volumes are frames. One that was chosen is alone.
- */
+/* The axes of an output's pages: those of the input; else volumes are frames, or channels of frames where the
+   input tells of these. One that was chosen is alone. */
 static struct tiff_text axes_of(const struct header *header, const struct tiff_pages *origin)
 {
-    struct tiff_text axes = {.channels = 1, .frames = header->volumes, .order = "CZT"};
+    const size_t channels = header_series_channels(header);
+    struct tiff_text axes = {.channels = channels, .frames = header->volumes / channels, .order = "CZT"};
 
     if (origin != NULL)
         axes = origin->text;

@@ -6,9 +6,9 @@
 
 #define ZARR_OPERATIONS                                                                                      \
     .family = FAMILY_ZARR, .title = "a Zarr store", .folder = true, .in_turn = true, .compresses = true,     \
-    .holds_series = true, .holds_resolutions = true, .holds_spacing = true, .open = zarr_source_open,        \
-    .name_file = zarr_source_name_file, .read_box = zarr_source_read_box, .reads_around = true,              \
-    .box_bytes = zarr_source_box_bytes, .close = zarr_source_close,                                          \
+    .holds_series = true, .holds_resolutions = true, .holds_spacing = true, .holds_unit = true,              \
+    .open = zarr_source_open, .name_file = zarr_source_name_file, .read_box = zarr_source_read_box,          \
+    .reads_around = true, .box_bytes = zarr_source_box_bytes, .close = zarr_source_close,                    \
     .list_dropped = zarr_source_list_dropped, .create = zarr_sink_create, .write = zarr_sink_write,          \
     .writing_bytes = zarr_sink_bytes, .finish = zarr_sink_finish, .discard = zarr_sink_discard
 

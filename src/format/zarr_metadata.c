@@ -39,19 +39,14 @@ static void begin_series(struct zarr_image *image)
 /* Those of any other series. OME-Zarr has times before channels, and one axis of channels. */
 static void begin_frames(struct zarr_image *image, const struct header *header)
 {
-    const struct series_axis *last = &header->series[0];
-    struct zarr_axis times = {.name = "t", .type = "time", .extent = header->volumes, .scale = 1.0};
-    struct zarr_axis channels = {.name = "c", .type = "channel", .extent = 1, .scale = 1.0};
+    const size_t channels = header_series_channels(header), times = header->volumes / channels;
 
-    if (header->series_axes > 0 && last->kind == SERIES_CHANNEL && header->grid.channels == 1 &&
-        header->volumes % last->extent == 0) {
-        channels.extent = last->extent;
-        times.extent = header->volumes / last->extent;
-    }
-    if (times.extent > 1)
-        image->axes[image->count++] = times;
-    if (channels.extent > 1)
-        image->axes[image->count++] = channels;
+    if (times > 1)
+        image->axes[image->count++] =
+            (struct zarr_axis){.name = "t", .type = "time", .extent = times, .scale = 1.0};
+    if (channels > 1)
+        image->axes[image->count++] =
+            (struct zarr_axis){.name = "c", .type = "channel", .extent = channels, .scale = 1.0};
 }
 
 /* The unit of an axis in space; the input may have one that is known to it alone. */

@@ -278,6 +278,13 @@ static void drop_members(const struct json_value *object, const char *const *rea
 static void drop_axes(const struct source *source, const struct format *sink, char *dropped, size_t size)
 {
     const struct zarr_source *zarr = source->state;
+    const struct header *header = &source->header;
+    const size_t frames = header->volumes / header_series_channels(header);
+    /* TIFF has channels, and times after these. */
+    const bool keeps = sink->family == FAMILY_TIFF &&
+                       (frames == 1 || (header->series_axes > 0 &&
+                                        header->series[header->series_axes - 1].kind == SERIES_TIME &&
+                                        header->series[header->series_axes - 1].extent == frames));
     bool series = false, unit = false;
 
     for (size_t i = 0; i < zarr->image.axes; i++) {
@@ -285,7 +292,7 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
         series = series || axis->kind > AXIS_Z;
         unit = unit || (axis->kind <= AXIS_Z && axis->unit != NULL);
     }
-    if (series)
+    if (series && !keeps)
         format_drop(dropped, size, "axes");
     if (unit && source->header.millimetres == 0.0)
         format_drop(dropped, size, "unit");
