@@ -150,7 +150,7 @@ bool box_read(struct source *source, void *samples, const struct region *box, si
 
     for (size_t i = 0; done && i < planes; i++) {
         done = source_read(source, plane, 1, fault);
-        if (done)
+        if (done && samples != NULL)
             region_cut(box, &source->header.grid, sample_size(source->header.type), plane, 1,
                        (unsigned char *)samples + i * bytes);
     }

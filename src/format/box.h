@@ -18,7 +18,7 @@
 bool box_read_at(struct source *source, void *samples, size_t volume, const struct region *box, size_t first,
                  size_t planes, struct fault *fault);
 
-/* Read the next planes of any other source. */
+/* Read the next planes of any other source. Where `samples` is NULL they are passed over. */
 bool box_read(struct source *source, void *samples, const struct region *box, size_t planes,
               struct fault *fault);
 

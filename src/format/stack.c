@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/threads.h"
+#include "box.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -260,23 +261,13 @@ static bool read_in_turn(struct source *slice, unsigned char *samples, const str
                          struct fault *fault)
 {
     const struct grid *grid = &slice->header.grid;
-    size_t planes = grid_planes(grid), bytes = header_plane_bytes(&slice->header);
-    size_t first = region_first_plane(box, grid), count = region_planes(box, grid);
-    size_t kept = region_samples(box, grid) / count * sample_size(slice->header.type);
-    unsigned char *plane;
-    bool done;
+    const size_t planes = grid_planes(grid), first = region_first_plane(box, grid),
+                 count = region_planes(box, grid);
 
     if (region_has_whole_planes(box, grid) && count == planes)
         return source_read(slice, samples, planes, fault);
-    plane = mem_alloc(1, bytes, "a row of a picture", fault);
-    done = plane != NULL;
-    for (size_t i = 0; done && i < planes; i++) {
-        done = source_read(slice, plane, 1, fault);
-        if (done && i >= first && i - first < count)
-            region_cut(box, grid, sample_size(slice->header.type), plane, 1, samples + (i - first) * kept);
-    }
-    mem_free(plane);
-    return done;
+    return box_read(slice, NULL, box, first, fault) && box_read(slice, samples, box, count, fault) &&
+           box_read(slice, NULL, box, planes - first - count, fault);
 }
 
 /* A plane is a file, which is opened, read to its end and checked. */
