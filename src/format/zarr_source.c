@@ -49,8 +49,8 @@ static bool open_folder(struct source *source, struct zarr_source *zarr, const s
 static bool read_image(struct zarr_source *zarr, const char *key, const char *inside, uint64_t resolution,
                        struct fault *fault)
 {
-    if (!multiscale_read(&zarr->image, zarr->attributes, resolution, &zarr->store, key, fault))
-        return false;
+    if (!multiscale_read(&zarr->image, zarr->attributes, resolution, fault))
+        return store_prefix(&zarr->store, key, fault);
     zarr->is_image = true;
     if ((size_t)snprintf(zarr->prefix, sizeof zarr->prefix, "%s/", zarr->image.path) >= ARRAY_FOLDER_MOST ||
         (size_t)snprintf(zarr->key, sizeof zarr->key, "%s%s", zarr->prefix, inside) >= sizeof zarr->key)
@@ -59,8 +59,8 @@ static bool read_image(struct zarr_source *zarr, const char *key, const char *in
         return false;
     if (zarr->more.values == NULL)
         return store_refuse(&zarr->store, zarr->key, fault, "missing, though it is an array of the image");
-    if (!array_read(&zarr->array, zarr->more.values, &zarr->store, zarr->key, fault))
-        return false;
+    if (!array_read(&zarr->array, zarr->more.values, fault))
+        return store_prefix(&zarr->store, zarr->key, fault);
     return zarr->array.axes == zarr->image.axes ||
            store_refuse(&zarr->store, zarr->key, fault, "shape: %zu axes, and the image has %zu",
                         zarr->array.axes, zarr->image.axes);
@@ -73,7 +73,7 @@ static bool read_array(struct zarr_source *zarr, const char *key, uint64_t resol
         return store_prefix(&zarr->store, key, fault);
     }
     snprintf(zarr->key, sizeof zarr->key, "%s", key);
-    return array_read(&zarr->array, zarr->root.values, &zarr->store, key, fault);
+    return array_read(&zarr->array, zarr->root.values, fault) || store_prefix(&zarr->store, key, fault);
 }
 
 /* Read the metadata of the folder, and those of its array. */

@@ -13,27 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an array is read from, for messages, and what becomes of it. */
-struct reading {
-    struct array *array;
-    const struct store *store;
-    const char *key;
-    struct fault *fault;
-};
-
-static bool refuse(const struct reading *reading, const char *format, ...) DIAG_PRINTF(2, 3);
-
-static bool refuse(const struct reading *reading, const char *format, ...)
-{
-    char reason[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    return store_refuse(reading->store, reading->key, reading->fault, "%s", reason);
-}
-
 /* Extensions of version 3 are objects with a name and a configuration, or the name alone; those of version 2
    have an id. NULL: it is none. */
 static const char *extension_name(const struct json_value *extension)
@@ -49,13 +28,14 @@ static bool is_extension(const struct json_value *extension, const char *name)
 }
 
 /* What is there, but is not read: by its own name, where it has one. */
-static bool refuse_value(const struct reading *reading, const char *field, const struct json_value *value)
+static bool refuse_value(const char *field, const struct json_value *value, struct fault *fault)
 {
     if (value == NULL)
-        return refuse(reading, "%s: missing", field);
+        return fault_raise(fault, STATUS_INPUT, "%s: missing", field);
     return extension_name(value) != NULL
-               ? refuse(reading, "%s: %.100s, which is not supported", field, extension_name(value))
-               : refuse(reading, "%s: not what it should be", field);
+               ? fault_raise(fault, STATUS_INPUT, "%s: %.100s, which is not supported", field,
+                             extension_name(value))
+               : fault_raise(fault, STATUS_INPUT, "%s: not what it should be", field);
 }
 
 /* ---- types and fill values ---- */
@@ -147,9 +127,8 @@ static bool put_word(enum sample_type type, const char *word, unsigned char *sam
 }
 
 /* Without a fill value, chunks that are not there are 0. */
-static bool read_fill(const struct reading *reading, const struct json_value *value)
+static bool read_fill(struct array *array, const struct json_value *value, struct fault *fault)
 {
-    struct array *array = reading->array;
     enum sample_type type = array->chain.type;
     bool whole = sample_is_integer(type), done;
 
@@ -169,44 +148,46 @@ static bool read_fill(const struct reading *reading, const struct json_value *va
     default:
         done = !whole && json_text_of(value) != NULL && put_word(type, value->text, array->fill);
     }
-    return done || refuse(reading, "fill_value: not a sample of the type");
+    return done || fault_raise(fault, STATUS_INPUT, "fill_value: not a sample of the type");
 }
 
 /* ---- extents ---- */
 
 /* Extents of chunks, none of which is 0. */
-static bool read_extents(const struct reading *reading, const char *field, const struct json_value *value,
-                         size_t extents[ARRAY_MOST_AXES])
+static bool read_extents(struct array *array, const char *field, const struct json_value *value,
+                         size_t extents[ARRAY_MOST_AXES], struct fault *fault)
 {
     uint64_t counts[ARRAY_MOST_AXES];
     size_t axes, samples = 1;
 
-    if (!json_counts_of(value, counts, ARRAY_MOST_AXES, &axes) || axes != reading->array->axes)
-        return refuse(reading, "%s: not %zu counts", field, reading->array->axes);
+    if (!json_counts_of(value, counts, ARRAY_MOST_AXES, &axes) || axes != array->axes)
+        return fault_raise(fault, STATUS_INPUT, "%s: not %zu counts", field, array->axes);
     for (size_t i = 0; i < axes; i++) {
         extents[i] = (size_t)counts[i];
         if (counts[i] == 0 || counts[i] > SIZE_MAX || !mem_product(&samples, samples, extents[i]))
-            return refuse(reading, "%s: an extent of 0, or more than can be addressed", field);
+            return fault_raise(fault, STATUS_INPUT, "%s: an extent of 0, or more than can be addressed",
+                               field);
     }
     /* Some room is left for what codecs add. */
-    return samples <= SIZE_MAX / 64 || refuse(reading, "%s: more than can be addressed", field);
+    return samples <= SIZE_MAX / 64 ||
+           fault_raise(fault, STATUS_INPUT, "%s: more than can be addressed", field);
 }
 
 /* The axes of the array, which all other lists are held against. */
-static bool read_shape(const struct reading *reading, const struct json_value *value)
+static bool read_shape(struct array *array, const struct json_value *value, struct fault *fault)
 {
-    struct array *array = reading->array;
     size_t bytes = sample_size(array->chain.type);
 
     if (value != NULL && value->kind == JSON_ARRAY && (value->count == 0 || value->count > ARRAY_MOST_AXES))
-        return refuse(reading, "shape: %u axes, and 1 to %d are supported", value->count, ARRAY_MOST_AXES);
+        return fault_raise(fault, STATUS_INPUT, "shape: %u axes, and 1 to %d are supported", value->count,
+                           ARRAY_MOST_AXES);
     if (!json_counts_of(value, array->shape, ARRAY_MOST_AXES, &array->axes))
-        return refuse_value(reading, "shape", value);
+        return refuse_value("shape", value, fault);
     for (size_t i = 0; i < array->axes; i++) {
         if (array->shape[i] == 0)
-            return refuse(reading, "shape: an extent of 0");
+            return fault_raise(fault, STATUS_INPUT, "shape: an extent of 0");
         if (array->shape[i] > SIZE_MAX || !mem_product(&bytes, bytes, (size_t)array->shape[i]))
-            return refuse(reading, "shape: more than can be addressed");
+            return fault_raise(fault, STATUS_INPUT, "shape: more than can be addressed");
     }
     array->chain.axes = array->axes;
     return true;
@@ -215,15 +196,15 @@ static bool read_shape(const struct reading *reading, const struct json_value *v
 /* ---- version 2 ---- */
 
 /* "<f4": the byte order, which "|" leaves open for types of one byte, and the type. */
-static bool read_dtype(const struct reading *reading, const struct json_value *value, bool *big)
+static bool read_dtype(struct array *array, const struct json_value *value, bool *big, struct fault *fault)
 {
     const char *text = json_text_of(value);
     enum sample_type type;
 
     if (text == NULL || strchr("<>|", *text) == NULL || !find_type(text + 1, 2, &type) ||
         (*text == '|' && sample_size(type) > 1))
-        return refuse_value(reading, "dtype", value);
-    reading->array->chain.type = type;
+        return refuse_value("dtype", value, fault);
+    array->chain.type = type;
     *big = *text == '>';
     return true;
 }
@@ -258,22 +239,21 @@ static bool find_packer(const char *name, int version, enum codec_kind *kind)
 }
 
 /* Order F has the first axis fastest, which is all axes transposed. */
-static bool read_order(const struct reading *reading, const struct json_value *value)
+static bool read_order(struct array *array, const struct json_value *value, struct fault *fault)
 {
-    struct array *array = reading->array;
     struct codec *transpose;
 
     if (json_is_text(value, "C"))
         return true;
     if (!json_is_text(value, "F"))
-        return refuse_value(reading, "order", value);
+        return refuse_value("order", value, fault);
     transpose = add_codec(&array->chain, CODEC_TRANSPOSE);
     for (size_t i = 0; i < array->axes; i++)
         transpose->order[i] = (unsigned char)(array->axes - 1 - i);
     return true;
 }
 
-static bool read_compressor(const struct reading *reading, const struct json_value *value)
+static bool read_compressor(struct array *array, const struct json_value *value, struct fault *fault)
 {
     const char *id = json_text_of(json_member(value, "id"));
     enum codec_kind kind;
@@ -281,41 +261,40 @@ static bool read_compressor(const struct reading *reading, const struct json_val
     if (value != NULL && value->kind == JSON_NULL)
         return true;
     if (id == NULL || !find_packer(id, 2, &kind))
-        return refuse_value(reading, "compressor", value);
-    add_codec(&reading->array->chain, kind);
+        return refuse_value("compressor", value, fault);
+    add_codec(&array->chain, kind);
     return true;
 }
 
 /* The separator is one character; version 2 may leave it out. */
-static bool read_separator(const struct reading *reading, const char *field, const struct json_value *value,
-                           char preset)
+static bool read_separator(struct array *array, const char *field, const struct json_value *value,
+                           char preset, struct fault *fault)
 {
     const char *text = json_text_of(value);
 
     if (value != NULL && !json_is_text(value, ".") && !json_is_text(value, "/"))
-        return refuse_value(reading, field, value);
-    reading->array->separator = text != NULL ? *text : preset;
+        return refuse_value(field, value, fault);
+    array->separator = text != NULL ? *text : preset;
     return true;
 }
 
-static bool read_version_2(const struct reading *reading, const struct json_value *metadata)
+static bool read_version_2(struct array *array, const struct json_value *metadata, struct fault *fault)
 {
     const struct json_value *filters = json_member(metadata, "filters");
-    struct array *array = reading->array;
     bool big = false;
 
-    if (!read_dtype(reading, json_member(metadata, "dtype"), &big) ||
-        !read_shape(reading, json_member(metadata, "shape")) ||
-        !read_extents(reading, "chunks", json_member(metadata, "chunks"), array->chain.extents) ||
-        !read_order(reading, json_member(metadata, "order")))
+    if (!read_dtype(array, json_member(metadata, "dtype"), &big, fault) ||
+        !read_shape(array, json_member(metadata, "shape"), fault) ||
+        !read_extents(array, "chunks", json_member(metadata, "chunks"), array->chain.extents, fault) ||
+        !read_order(array, json_member(metadata, "order"), fault))
         return false;
     add_codec(&array->chain, CODEC_BYTES)->big = big;
     if (filters != NULL && filters->kind != JSON_NULL && (filters->kind != JSON_ARRAY || filters->count > 0))
-        return refuse_value(reading, "filters", json_first(filters));
-    return read_compressor(reading, json_member(metadata, "compressor")) &&
-           read_separator(reading, "dimension_separator", json_member(metadata, "dimension_separator"),
-                          '.') &&
-           read_fill(reading, json_member(metadata, "fill_value"));
+        return refuse_value("filters", json_first(filters), fault);
+    return read_compressor(array, json_member(metadata, "compressor"), fault) &&
+           read_separator(array, "dimension_separator", json_member(metadata, "dimension_separator"), '.',
+                          fault) &&
+           read_fill(array, json_member(metadata, "fill_value"), fault);
 }
 
 /* ---- version 3 ---- */
@@ -326,132 +305,133 @@ static const struct json_value *configured(const struct json_value *extension, c
 }
 
 /* Each axis once. */
-static bool read_transpose(const struct reading *reading, const struct json_value *codec)
+static bool read_transpose(struct array *array, const struct json_value *codec, struct fault *fault)
 {
-    struct array *array = reading->array;
     struct codec *transpose = add_codec(&array->chain, CODEC_TRANSPOSE);
     uint64_t order[ARRAY_MOST_AXES];
     unsigned seen = 0;
     size_t count;
 
     if (!json_counts_of(configured(codec, "order"), order, ARRAY_MOST_AXES, &count) || count != array->axes)
-        return refuse(reading, "codecs: transpose: order: not %zu counts", array->axes);
+        return fault_raise(fault, STATUS_INPUT, "codecs: transpose: order: not %zu counts", array->axes);
     for (size_t i = 0; i < count; i++) {
         if (order[i] >= count || (seen >> order[i] & 1) != 0)
-            return refuse(reading, "codecs: transpose: order: not every axis once");
+            return fault_raise(fault, STATUS_INPUT, "codecs: transpose: order: not every axis once");
         seen |= 1U << order[i];
         transpose->order[i] = (unsigned char)order[i];
     }
     return true;
 }
 
-static bool read_bytes(const struct reading *reading, const struct json_value *codec)
+static bool read_bytes(struct array *array, const struct json_value *codec, struct fault *fault)
 {
     const struct json_value *endian = configured(codec, "endian");
-    struct codec_chain *chain = &reading->array->chain;
+    struct codec_chain *chain = &array->chain;
     bool big = json_is_text(endian, "big");
 
     add_codec(chain, CODEC_BYTES)->big = big;
     return big || json_is_text(endian, "little") || (endian == NULL && sample_size(chain->type) == 1) ||
-           refuse_value(reading, "codecs: bytes: endian", endian);
+           refuse_value("codecs: bytes: endian", endian, fault);
 }
 
 /* A codec behind those of the chain: transpositions, then bytes, then what packs these. */
-static bool read_codec(const struct reading *reading, const struct json_value *codec, bool *has_bytes)
+static bool read_codec(struct array *array, const struct json_value *codec, bool *has_bytes,
+                       struct fault *fault)
 {
     const bool transposes = is_extension(codec, "transpose"), bytes = is_extension(codec, "bytes");
     enum codec_kind kind;
 
     if (!transposes && !bytes &&
         (extension_name(codec) == NULL || !find_packer(extension_name(codec), 3, &kind)))
-        return refuse_value(reading, "codecs", codec);
+        return refuse_value("codecs", codec, fault);
     if ((transposes || bytes) == *has_bytes)
-        return refuse(reading, "codecs: %s stands at the wrong place", extension_name(codec));
+        return fault_raise(fault, STATUS_INPUT, "codecs: %s stands at the wrong place",
+                           extension_name(codec));
     if (transposes)
-        return read_transpose(reading, codec);
+        return read_transpose(array, codec, fault);
     *has_bytes = true;
     if (bytes)
-        return read_bytes(reading, codec);
-    add_codec(&reading->array->chain, kind);
+        return read_bytes(array, codec, fault);
+    add_codec(&array->chain, kind);
     return true;
 }
 
-static bool read_codecs(const struct reading *reading, const struct json_value *codecs)
+static bool read_codecs(struct array *array, const struct json_value *codecs, struct fault *fault)
 {
     bool has_bytes = false;
 
     if (codecs == NULL || codecs->kind != JSON_ARRAY || codecs->count > CODEC_MOST)
-        return refuse(reading, "codecs: not a list of up to %d", CODEC_MOST);
+        return fault_raise(fault, STATUS_INPUT, "codecs: not a list of up to %d", CODEC_MOST);
     for (const struct json_value *codec = json_first(codecs); codec != NULL; codec = json_next(codec)) {
-        if (!read_codec(reading, codec, &has_bytes))
+        if (!read_codec(array, codec, &has_bytes, fault))
             return false;
     }
-    return has_bytes || refuse(reading, "codecs: without bytes");
+    return has_bytes || fault_raise(fault, STATUS_INPUT, "codecs: without bytes");
 }
 
 /* The index of a shard is numbers of 64 bits, least byte first, and perhaps a checksum. */
-static bool read_index_codecs(const struct reading *reading, const struct json_value *codecs)
+static bool read_index_codecs(struct array *array, const struct json_value *codecs, struct fault *fault)
 {
     const struct json_value *bytes = json_first(codecs), *checksum = bytes == NULL ? NULL : json_next(bytes);
 
-    reading->array->index_checksum = checksum != NULL;
+    array->index_checksum = checksum != NULL;
     if (!is_extension(bytes, "bytes") || !json_is_text(configured(bytes, "endian"), "little"))
-        return refuse_value(reading, "index_codecs", bytes);
+        return refuse_value("index_codecs", bytes, fault);
     if (checksum != NULL && (!is_extension(checksum, "crc32c") || json_next(checksum) != NULL))
-        return refuse_value(reading, "index_codecs", checksum);
+        return refuse_value("index_codecs", checksum, fault);
     return true;
 }
 
 /* Files are shards of whole chunks. */
-static bool read_sharding(const struct reading *reading, const struct json_value *codec)
+static bool read_sharding(struct array *array, const struct json_value *codec, struct fault *fault)
 {
     const struct json_value *location = configured(codec, "index_location");
-    struct array *array = reading->array;
 
     array->sharded = true;
     array->index_first = json_is_text(location, "start");
     if (location != NULL && !array->index_first && !json_is_text(location, "end"))
-        return refuse_value(reading, "index_location", location);
-    if (!read_extents(reading, "chunk_shape of a shard", configured(codec, "chunk_shape"),
-                      array->chain.extents))
+        return refuse_value("index_location", location, fault);
+    if (!read_extents(array, "chunk_shape of a shard", configured(codec, "chunk_shape"), array->chain.extents,
+                      fault))
         return false;
     for (size_t i = 0; i < array->axes; i++) {
         if (array->file[i] % array->chain.extents[i] != 0)
-            return refuse(reading, "chunk_shape: a shard is not whole chunks");
+            return fault_raise(fault, STATUS_INPUT, "chunk_shape: a shard is not whole chunks");
     }
-    return read_codecs(reading, configured(codec, "codecs")) &&
-           read_index_codecs(reading, configured(codec, "index_codecs"));
+    return read_codecs(array, configured(codec, "codecs"), fault) &&
+           read_index_codecs(array, configured(codec, "index_codecs"), fault);
 }
 
 /* A chunk is what its codecs give, or a file of chunks is a shard by its only codec. */
-static bool read_chain(const struct reading *reading, const struct json_value *codecs)
+static bool read_chain(struct array *array, const struct json_value *codecs, struct fault *fault)
 {
     const struct json_value *first = json_first(codecs);
 
     for (const struct json_value *codec = first; codec != NULL; codec = json_next(codec)) {
         if (is_extension(codec, "sharding_indexed"))
             return codecs->count == 1
-                       ? read_sharding(reading, codec)
-                       : refuse(reading, "codecs: others beside sharding_indexed, which is not supported");
+                       ? read_sharding(array, codec, fault)
+                       : fault_raise(fault, STATUS_INPUT,
+                                     "codecs: others beside sharding_indexed, which is not supported");
     }
-    memcpy(reading->array->chain.extents, reading->array->file, sizeof reading->array->file);
-    return read_codecs(reading, codecs);
+    memcpy(array->chain.extents, array->file, sizeof array->file);
+    return read_codecs(array, codecs, fault);
 }
 
 /* How files of chunks are called: as "c/0/1/2" by default, or as version 2 has it. */
-static bool read_keys(const struct reading *reading, const struct json_value *encoding)
+static bool read_keys(struct array *array, const struct json_value *encoding, struct fault *fault)
 {
     bool plain = is_extension(encoding, "v2");
 
-    reading->array->has_letter = !plain;
+    array->has_letter = !plain;
     if (!plain && !is_extension(encoding, "default"))
-        return refuse_value(reading, "chunk_key_encoding", encoding);
-    return read_separator(reading, "chunk_key_encoding: separator", configured(encoding, "separator"),
-                          plain ? '.' : '/');
+        return refuse_value("chunk_key_encoding", encoding, fault);
+    return read_separator(array, "chunk_key_encoding: separator", configured(encoding, "separator"),
+                          plain ? '.' : '/', fault);
 }
 
 /* What else a reader has to understand, unless it says that it need not. */
-static bool check_members(const struct reading *reading, const struct json_value *metadata)
+static bool check_members(const struct json_value *metadata, struct fault *fault)
 {
     static const char *const known[] = {"zarr_format",     "node_type",
                                         "shape",           "data_type",
@@ -467,62 +447,57 @@ static bool check_members(const struct reading *reading, const struct json_value
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             is_known = is_known || strcmp(member->name, known[i]) == 0;
         if (!is_known)
-            return refuse(reading, "%.100s: an unknown field", member->name);
+            return fault_raise(fault, STATUS_INPUT, "%.100s: an unknown field", member->name);
     }
     if (transformers != NULL && transformers->count > 0)
-        return refuse_value(reading, "storage_transformers", json_first(transformers));
+        return refuse_value("storage_transformers", json_first(transformers), fault);
     return true;
 }
 
-static bool read_version_3(const struct reading *reading, const struct json_value *metadata)
+static bool read_version_3(struct array *array, const struct json_value *metadata, struct fault *fault)
 {
     const struct json_value *type = json_member(metadata, "data_type"),
                             *grid = json_member(metadata, "chunk_grid"),
                             *names = json_member(metadata, "dimension_names");
-    struct array *array = reading->array;
 
-    if (!check_members(reading, metadata))
+    if (!check_members(metadata, fault))
         return false;
     if (!find_type(json_text_of(type), 3, &array->chain.type))
-        return refuse_value(reading, "data_type", type);
+        return refuse_value("data_type", type, fault);
     if (!is_extension(grid, "regular"))
-        return refuse_value(reading, "chunk_grid", grid);
+        return refuse_value("chunk_grid", grid, fault);
     array->has_names = names != NULL && names->kind == JSON_ARRAY;
-    return read_shape(reading, json_member(metadata, "shape")) &&
-           read_extents(reading, "chunk_shape", configured(grid, "chunk_shape"), array->file) &&
-           read_keys(reading, json_member(metadata, "chunk_key_encoding")) &&
-           read_chain(reading, json_member(metadata, "codecs")) &&
-           read_fill(reading, json_member(metadata, "fill_value"));
+    return read_shape(array, json_member(metadata, "shape"), fault) &&
+           read_extents(array, "chunk_shape", configured(grid, "chunk_shape"), array->file, fault) &&
+           read_keys(array, json_member(metadata, "chunk_key_encoding"), fault) &&
+           read_chain(array, json_member(metadata, "codecs"), fault) &&
+           read_fill(array, json_member(metadata, "fill_value"), fault);
 }
 
 /* ---- both ---- */
 
 /* Chunks in a shard, and the memory for their places. */
-static bool count_chunks(const struct reading *reading)
+static bool count_chunks(struct array *array, struct fault *fault)
 {
-    struct array *array = reading->array;
-
     array->shard_chunks = 1;
     for (size_t i = 0; i < array->axes; i++)
         array->shard_chunks *= array->file[i] / array->chain.extents[i];
-    return array->shard_chunks <= SIZE_MAX / 64 || refuse(reading, "chunk_shape: too many chunks in a shard");
+    return array->shard_chunks <= SIZE_MAX / 64 ||
+           fault_raise(fault, STATUS_INPUT, "chunk_shape: too many chunks in a shard");
 }
 
-bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
-                const char *key, struct fault *fault)
+bool array_read(struct array *array, const struct json_value *metadata, struct fault *fault)
 {
-    const struct reading reading = {array, store, key, fault};
     uint64_t version = 0;
     bool done;
 
     *array = (struct array){.axes = 0};
     if (!json_count_of(json_member(metadata, "zarr_format"), &version) || version < 2 || version > 3)
-        return refuse(&reading, "zarr_format: neither 2 nor 3");
-    done = version == 2 ? read_version_2(&reading, metadata) : read_version_3(&reading, metadata);
+        return fault_raise(fault, STATUS_INPUT, "zarr_format: neither 2 nor 3");
+    done = version == 2 ? read_version_2(array, metadata, fault) : read_version_3(array, metadata, fault);
     if (version == 2)
         memcpy(array->file, array->chain.extents, sizeof array->file);
-    return done && count_chunks(&reading) &&
-           (codec_load(&array->chain, STATUS_INPUT, fault) || store_prefix(store, key, fault));
+    return done && count_chunks(array, fault) && codec_load(&array->chain, STATUS_INPUT, fault);
 }
 
 void array_key(const struct array *array, const char *folder, const uint64_t *numbers,

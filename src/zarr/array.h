@@ -29,10 +29,9 @@ struct array {
     bool has_names;        /* of axes: dimension_names */
 };
 
-/* Read the metadata of an array, of either version; `key` is theirs, for messages. Libraries that its codecs
-   need are loaded. */
-bool array_read(struct array *array, const struct json_value *metadata, const struct store *store,
-                const char *key, struct fault *fault);
+/* Read the metadata of an array, of either version. Libraries that its codecs need are loaded. Faults do not
+   name the file, which the caller adds. */
+bool array_read(struct array *array, const struct json_value *metadata, struct fault *fault);
 
 /* As version 3 calls a type. */
 const char *array_type_name(enum sample_type type);

@@ -7,18 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-struct reading {
-    struct multiscale *multiscale;
-    const struct store *store;
-    const char *key;
-    struct fault *fault;
-};
-
-static bool refuse(const struct reading *reading, const char *field, const char *reason)
-{
-    return store_refuse(reading->store, reading->key, reading->fault, "%s: %s", field, reason);
-}
-
 const struct json_value *multiscale_home(const struct json_value *attributes)
 {
     const struct json_value *ome = json_member(attributes, "ome");
@@ -53,62 +41,59 @@ static bool find_kind(const char *name, const char *type, enum axis_kind *kind)
 }
 
 /* Axes of one kind would have to be told apart in the grid, so there is one of each at most. */
-static bool read_axis(const struct reading *reading, const struct json_value *value)
+static bool read_axis(struct multiscale *multiscale, const struct json_value *value, struct fault *fault)
 {
-    struct multiscale *multiscale = reading->multiscale;
     const char *name = json_text_of(json_member(value, "name"));
     struct axis axis = {.unit = json_text_of(json_member(value, "unit")), .scale = 1.0};
 
     if (name == NULL)
-        return refuse(reading, "axes", "one without a name");
+        return fault_set_for(fault, STATUS_INPUT, "axes", "one without a name");
     if (!find_kind(name, json_text_of(json_member(value, "type")), &axis.kind))
-        return store_refuse(reading->store, reading->key, reading->fault,
-                            "axes: %.100s: an axis of space is x, y or z", name);
+        return fault_raise(fault, STATUS_INPUT, "axes: %.100s: an axis of space is x, y or z", name);
     for (size_t i = 0; i < multiscale->axes; i++) {
         if (multiscale->axis[i].kind == axis.kind)
-            return store_refuse(reading->store, reading->key, reading->fault,
-                                "axes: %.100s: a second axis of its kind, which is not supported", name);
+            return fault_raise(fault, STATUS_INPUT,
+                               "axes: %.100s: a second axis of its kind, which is not supported", name);
     }
     multiscale->axis[multiscale->axes++] = axis;
     return true;
 }
 
-static bool read_axes(const struct reading *reading, const struct json_value *axes)
+static bool read_axes(struct multiscale *multiscale, const struct json_value *axes, struct fault *fault)
 {
     bool has[AXIS_OTHER + 1] = {false};
 
     if (axes == NULL || axes->kind != JSON_ARRAY || axes->count == 0 || axes->count > ARRAY_MOST_AXES)
-        return refuse(reading, "axes", "missing, or not a list of axes");
+        return fault_set_for(fault, STATUS_INPUT, "axes", "missing, or not a list of axes");
     for (const struct json_value *axis = json_first(axes); axis != NULL; axis = json_next(axis)) {
-        if (!read_axis(reading, axis))
+        if (!read_axis(multiscale, axis, fault))
             return false;
     }
     for (size_t i = 0; i < axes->count; i++)
-        has[reading->multiscale->axis[i].kind] = true;
+        has[multiscale->axis[i].kind] = true;
     return (has[AXIS_X] && (has[AXIS_Y] || !has[AXIS_Z])) ||
-           refuse(reading, "axes", "without x, or z without y");
+           fault_set_for(fault, STATUS_INPUT, "axes", "without x, or z without y");
 }
 
 /* ---- transformations ---- */
 
 /* A number for each axis. */
-static bool read_numbers(const struct reading *reading, const struct json_value *list,
+static bool read_numbers(const struct multiscale *multiscale, const struct json_value *list,
                          double numbers[ARRAY_MOST_AXES])
 {
     size_t count = 0;
 
     for (const struct json_value *number = json_first(list); number != NULL; number = json_next(number)) {
-        if (count == reading->multiscale->axes || number->kind != JSON_NUMBER || !isfinite(number->number))
+        if (count == multiscale->axes || number->kind != JSON_NUMBER || !isfinite(number->number))
             return false;
         numbers[count++] = number->number;
     }
-    return list != NULL && list->kind == JSON_ARRAY && count == reading->multiscale->axes;
+    return list != NULL && list->kind == JSON_ARRAY && count == multiscale->axes;
 }
 
 /* A scale also moves what was placed before. */
-static bool transform(const struct reading *reading, const struct json_value *value)
+static bool transform(struct multiscale *multiscale, const struct json_value *value, struct fault *fault)
 {
-    struct multiscale *multiscale = reading->multiscale;
     const struct json_value *type = json_member(value, "type");
     const bool scales = json_is_text(type, "scale"), moves = json_is_text(type, "translation");
     double numbers[ARRAY_MOST_AXES];
@@ -116,10 +101,10 @@ static bool transform(const struct reading *reading, const struct json_value *va
     if (json_is_text(type, "identity"))
         return true;
     if (!scales && !moves)
-        return refuse(reading, "coordinateTransformations",
-                      "neither a scale nor a translation, which is not supported");
-    if (!read_numbers(reading, json_member(value, json_text_of(type)), numbers))
-        return refuse(reading, "coordinateTransformations", "not a number for each axis");
+        return fault_set_for(fault, STATUS_INPUT, "coordinateTransformations",
+                             "neither a scale nor a translation, which is not supported");
+    if (!read_numbers(multiscale, json_member(value, json_text_of(type)), numbers))
+        return fault_set_for(fault, STATUS_INPUT, "coordinateTransformations", "not a number for each axis");
     for (size_t i = 0; i < multiscale->axes; i++) {
         struct axis *axis = &multiscale->axis[i];
         axis->scale *= scales ? numbers[i] : 1.0;
@@ -128,28 +113,29 @@ static bool transform(const struct reading *reading, const struct json_value *va
     return true;
 }
 
-static bool read_transformations(const struct reading *reading, const struct json_value *holder)
+static bool read_transformations(struct multiscale *multiscale, const struct json_value *holder,
+                                 struct fault *fault)
 {
     const struct json_value *list = json_member(holder, "coordinateTransformations");
 
     for (const struct json_value *value = json_first(list); value != NULL; value = json_next(value)) {
-        if (!transform(reading, value))
+        if (!transform(multiscale, value, fault))
             return false;
     }
     return true;
 }
 
 /* A distance that makes no sense would become one that somebody takes for measured. */
-static bool check_scales(const struct reading *reading)
+static bool check_scales(const struct multiscale *multiscale, struct fault *fault)
 {
-    const struct multiscale *multiscale = reading->multiscale;
-
     for (size_t i = 0; i < multiscale->axes; i++) {
         const struct axis *axis = &multiscale->axis[i];
         if (axis->kind <= AXIS_Z && !(axis->scale >= LEAST_SPACING && axis->scale <= MOST_SPACING))
-            return refuse(reading, "coordinateTransformations", "a scale that is not a distance");
+            return fault_set_for(fault, STATUS_INPUT, "coordinateTransformations",
+                                 "a scale that is not a distance");
         if (!isfinite(axis->place))
-            return refuse(reading, "coordinateTransformations", "a translation that is not finite");
+            return fault_set_for(fault, STATUS_INPUT, "coordinateTransformations",
+                                 "a translation that is not finite");
     }
     return true;
 }
@@ -157,31 +143,28 @@ static bool check_scales(const struct reading *reading)
 /* ---- the image ---- */
 
 /* The array of a resolution; they are listed from the full one on. */
-static bool read_dataset(const struct reading *reading, const struct json_value *datasets,
-                         uint64_t resolution)
+static bool read_dataset(struct multiscale *multiscale, const struct json_value *datasets,
+                         uint64_t resolution, struct fault *fault)
 {
-    struct multiscale *multiscale = reading->multiscale;
     const struct json_value *dataset = json_first(datasets);
 
     if (dataset == NULL || datasets->kind != JSON_ARRAY)
-        return refuse(reading, "datasets", "missing, or no list");
+        return fault_set_for(fault, STATUS_INPUT, "datasets", "missing, or no list");
     multiscale->resolutions = datasets->count;
-    if (resolution >= datasets->count) {
-        fault_raise(reading->fault, STATUS_USAGE, "--resolution: %llu: the last one is %u",
-                    (unsigned long long)resolution, datasets->count - 1);
-        return store_prefix(reading->store, reading->key, reading->fault);
-    }
+    if (resolution >= datasets->count)
+        return fault_raise(fault, STATUS_USAGE, "--resolution: %llu: the last one is %u",
+                           (unsigned long long)resolution, datasets->count - 1);
     while (resolution-- > 0)
         dataset = json_next(dataset);
     multiscale->path = json_text_of(json_member(dataset, "path"));
     if (multiscale->path == NULL || !store_is_key(multiscale->path))
-        return refuse(reading, "path", "missing, or not that of an array in the folder");
-    return read_transformations(reading, dataset);
+        return fault_set_for(fault, STATUS_INPUT, "path", "missing, or not that of an array in the folder");
+    return read_transformations(multiscale, dataset, fault);
 }
 
 /* The version stands beside the image, or in it. */
-static bool check_version(const struct reading *reading, const struct json_value *attributes,
-                          const struct json_value *image)
+static bool check_version(const struct json_value *attributes, const struct json_value *image,
+                          struct fault *fault)
 {
     const bool ome = json_member(attributes, "ome") != NULL;
     const struct json_value *version = json_member(ome ? json_member(attributes, "ome") : image, "version");
@@ -189,31 +172,32 @@ static bool check_version(const struct reading *reading, const struct json_value
     if (version == NULL && !ome)
         return true;
     return json_is_text(version, ome ? "0.5" : "0.4") ||
-           store_refuse(
-               reading->store, reading->key, reading->fault,
+           fault_raise(
+               fault, STATUS_INPUT,
                "version: %.20s of OME-Zarr, which is not supported: name one of its arrays to read it "
                "without axes",
                json_text_of(version) != NULL ? version->text : "none");
 }
 
 bool multiscale_read(struct multiscale *multiscale, const struct json_value *attributes, uint64_t resolution,
-                     const struct store *store, const char *key, struct fault *fault)
+                     struct fault *fault)
 {
-    const struct reading reading = {multiscale, store, key, fault};
     const struct json_value *home = multiscale_home(attributes), *images = json_member(home, "multiscales"),
                             *image = json_first(images);
 
     *multiscale = (struct multiscale){.axes = 0};
     if (json_member(home, "plate") != NULL || json_member(home, "well") != NULL)
-        return refuse(&reading, "plate", "several images: name the folder of one");
+        return fault_set_for(fault, STATUS_INPUT, "plate", "several images: name the folder of one");
     if (json_member(attributes, "bioformats2raw.layout") != NULL ||
         json_member(home, "bioformats2raw.layout") != NULL)
-        return refuse(&reading, "bioformats2raw.layout",
-                      "several images: name the folder of one, such as 0 in this one");
+        return fault_set_for(fault, STATUS_INPUT, "bioformats2raw.layout",
+                             "several images: name the folder of one, such as 0 in this one");
     if (image == NULL || images->kind != JSON_ARRAY)
-        return refuse(&reading, "multiscales", "missing, and a group has no samples: name an array in it");
+        return fault_set_for(fault, STATUS_INPUT, "multiscales",
+                             "missing, and a group has no samples: name an array in it");
     multiscale->others = images->count - 1;
-    return check_version(&reading, attributes, image) && read_axes(&reading, json_member(image, "axes")) &&
-           read_dataset(&reading, json_member(image, "datasets"), resolution) &&
-           read_transformations(&reading, image) && check_scales(&reading);
+    return check_version(attributes, image, fault) &&
+           read_axes(multiscale, json_member(image, "axes"), fault) &&
+           read_dataset(multiscale, json_member(image, "datasets"), resolution, fault) &&
+           read_transformations(multiscale, image, fault) && check_scales(multiscale, fault);
 }

@@ -29,10 +29,10 @@ struct multiscale {
     const char *path; /* of the array within the group */
 };
 
-/* Read the first image of a group. `attributes` are those of the group, and `key` is theirs, for messages;
-   `group` is its path. A resolution that there is not, counted from 0, is refused with STATUS_USAGE. */
+/* Read the first image of a group by its attributes. A resolution that there is not, counted from 0, is
+   refused with STATUS_USAGE. Faults do not name the file, which the caller adds. */
 bool multiscale_read(struct multiscale *multiscale, const struct json_value *attributes, uint64_t resolution,
-                     const struct store *store, const char *key, struct fault *fault);
+                     struct fault *fault);
 
 /* The object that holds "multiscales": the attributes, or "ome" in them. NULL: no OME-Zarr. */
 const struct json_value *multiscale_home(const struct json_value *attributes);
