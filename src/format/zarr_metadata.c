@@ -52,12 +52,10 @@ static void begin_frames(struct zarr_image *image, const struct header *header)
 /* The unit of an axis in space; the input may have one that is known to it alone. */
 static const char *unit_of(const struct zarr_image *image, const struct header *header, unsigned axis)
 {
-    size_t space[3];
-
     if (header->millimetres > 0.0 || image->zarr == NULL)
         return unit_udunits(header->millimetres);
-    zarr_source_space(image->zarr, space);
-    return space[axis] == ARRAY_NO_AXIS ? NULL : image->zarr->image.axis[space[axis]].unit;
+    return image->zarr->space[axis] == ARRAY_NO_AXIS ? NULL
+                                                     : image->zarr->image.axis[image->zarr->space[axis]].unit;
 }
 
 void zarr_metadata_begin(struct zarr_image *image, const struct header *header, const struct source *origin)

@@ -104,13 +104,12 @@ static void take_chunks(const struct header *header, const struct source *origin
     const struct zarr_source *zarr =
         origin != NULL && origin->format->family == FAMILY_ZARR ? origin->state : NULL;
     const bool is_flat = header->grid.axes < 3;
-    size_t space[3], chunk[AXES], samples = 1;
+    size_t chunk[AXES], samples = 1;
 
     if (zarr == NULL)
         return;
-    zarr_source_space(zarr, space);
     for (size_t i = 0; i < AXES; i++) {
-        const size_t axis = space[is_flat && i == PLANES ? 1 : COLUMNS - i];
+        const size_t axis = zarr->space[is_flat && i == PLANES ? 1 : COLUMNS - i];
         const bool has = axis != ARRAY_NO_AXIS && !(is_flat && i == ROWS);
         chunk[i] = size_least(has ? zarr->array.chain.extents[axis] : 1, layout->extents[i]);
         samples *= chunk[i];
@@ -122,7 +121,7 @@ static void take_chunks(const struct header *header, const struct source *origin
         return;
     memcpy(layout->chunk, chunk, sizeof chunk);
     for (size_t i = 0; i < AXES && zarr->array.sharded; i++) {
-        const size_t axis = space[is_flat && i == PLANES ? 1 : COLUMNS - i];
+        const size_t axis = zarr->space[is_flat && i == PLANES ? 1 : COLUMNS - i];
         shard[i] = axis == ARRAY_NO_AXIS || (is_flat && i == ROWS) ? 1 : zarr->array.file[axis];
     }
 }

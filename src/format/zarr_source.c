@@ -105,20 +105,18 @@ static bool read_metadata(struct source *source, struct zarr_source *zarr,
 
 /* ---- the header ---- */
 
-unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3])
+static void find_space(struct zarr_source *zarr)
 {
     const size_t axes = zarr->array.axes;
-    unsigned count = 0;
 
     for (unsigned axis = 0; axis < 3; axis++)
-        space[axis] = !zarr->is_image && axis < axes ? axes - 1 - axis : ARRAY_NO_AXIS;
+        zarr->space[axis] = !zarr->is_image && axis < axes ? axes - 1 - axis : ARRAY_NO_AXIS;
     for (size_t i = 0; zarr->is_image && i < axes; i++) {
         if (zarr->image.axis[i].kind <= AXIS_Z)
-            space[zarr->image.axis[i].kind] = i;
+            zarr->space[zarr->image.axis[i].kind] = i;
     }
     for (unsigned axis = 0; axis < 3; axis++)
-        count += space[axis] != ARRAY_NO_AXIS;
-    return count;
+        zarr->axes += zarr->space[axis] != ARRAY_NO_AXIS;
 }
 
 /* An array alone does not say what its axes are. */
@@ -133,38 +131,37 @@ static void name_series(struct header *header, const struct zarr_source *zarr)
     }
 }
 
-static void set_grid(struct header *header, const struct zarr_source *zarr, const size_t space[3],
-                     unsigned axes)
+static void set_grid(struct header *header, const struct zarr_source *zarr)
 {
     const uint64_t *shape = zarr->array.shape;
+    const size_t *space = zarr->space;
     size_t extents[3] = {1, 1, 1};
 
     for (size_t i = 0; i < zarr->array.axes; i++)
         header->volumes *= i == space[0] || i == space[1] || i == space[2] ? 1 : (size_t)shape[i];
-    for (unsigned axis = 0; axis < axes; axis++)
+    for (unsigned axis = 0; axis < zarr->axes; axis++)
         extents[axis] = (size_t)shape[space[axis]];
-    header->grid = grid_make(axes, extents[0], extents[1], extents[2]);
+    header->grid = grid_make(zarr->axes, extents[0], extents[1], extents[2]);
     name_series(header, zarr);
     header->type = zarr->array.chain.type;
     header->endian = endian_native();
 }
 
 /* Distances and places are in the unit of x, if there is one for each axis. */
-static void set_space(struct header *header, const struct zarr_source *zarr, const size_t space[3],
-                      unsigned axes)
+static void set_space(struct header *header, const struct zarr_source *zarr)
 {
     double origin[3] = {0.0, 0.0, 0.0}, vectors[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
     double millimetres[3] = {0.0}, unit;
     bool told = true, moved = false;
 
-    for (unsigned axis = 0; axis < axes; axis++) {
-        const char *name = zarr->image.axis[space[axis]].unit;
+    for (unsigned axis = 0; axis < zarr->axes; axis++) {
+        const char *name = zarr->image.axis[zarr->space[axis]].unit;
         millimetres[axis] = name == NULL ? 0.0 : unit_millimetres(unit_of_name(name));
         told = told && millimetres[axis] > 0.0;
     }
     header->millimetres = told ? millimetres[0] : 0.0;
-    for (unsigned axis = 0; axis < axes; axis++) {
-        const struct axis *own = &zarr->image.axis[space[axis]];
+    for (unsigned axis = 0; axis < zarr->axes; axis++) {
+        const struct axis *own = &zarr->image.axis[zarr->space[axis]];
         unit = told ? millimetres[axis] / millimetres[0] : 1.0;
         header->grid.spacing[axis] = own->scale * unit;
         origin[axis] = own->place * unit;
@@ -179,12 +176,13 @@ static bool open_reader(struct source *source, struct zarr_source *zarr, const s
 {
     struct array_reader_request reading = {
         .array = &zarr->array, .store = &zarr->store, .folder = zarr->prefix, .threads = request->threads};
-    unsigned axes = zarr_source_space(zarr, reading.space);
     struct region whole;
 
-    set_grid(&source->header, zarr, reading.space, axes);
+    find_space(zarr);
+    memcpy(reading.space, zarr->space, sizeof zarr->space);
+    set_grid(&source->header, zarr);
     if (zarr->is_image)
-        set_space(&source->header, zarr, reading.space, axes);
+        set_space(&source->header, zarr);
     if (!array_reader_open(&zarr->reader, &reading, fault))
         return false;
     whole = region_of_planes(&source->header.grid, 0, grid_planes(&source->header.grid));

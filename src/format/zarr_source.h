@@ -16,13 +16,12 @@ struct zarr_source {
     bool is_image;                       /* OME-Zarr, and not an array alone */
     struct multiscale image;             /* where it is one */
     struct array array;
+    size_t space[3];             /* which of its axes is x, y and z; ARRAY_NO_AXIS: none */
+    unsigned axes;               /* of these, so many */
     char key[STORE_KEY_MOST];    /* of the array's metadata */
     char prefix[STORE_KEY_MOST]; /* of the keys of its chunks */
     struct array_reader *reader;
 };
-
-/* Which axis of the array is x, y and z (ARRAY_NO_AXIS: none is). Returns how many there are in space. */
-unsigned zarr_source_space(const struct zarr_source *zarr, size_t space[3]);
 
 /* The name of the image; NULL where it has none, or no other than that of its folder, without the ending, or
    of the root of all groups. */
