@@ -99,6 +99,24 @@ static bool tape_write(struct sink *sink, const void *samples, size_t planes, st
     return true;
 }
 
+/* The planes of a column come in order, and count as written once those of the last one are. */
+static bool tape_write_box(struct sink *sink, const void *samples, size_t volume, const struct region *box,
+                           struct fault *fault)
+{
+    struct tape *tape = sink->state;
+    const struct grid *grid = &sink->header.grid;
+    const struct region_runs runs = region_runs_of(box, grid, sample_size(sink->header.type));
+
+    (void)volume, (void)fault;
+    for (size_t i = 0; i < runs.count; i++)
+        memcpy(tape->out + region_run_place(&runs, i), (const unsigned char *)samples + i * runs.bytes,
+               runs.bytes);
+    if (box->first[0] + box->count[0] == grid->nx && box->first[1] + box->count[1] == grid->ny &&
+        box->first[2] == tape->written)
+        tape->written += box->count[2];
+    return true;
+}
+
 static bool tape_finish(struct sink *sink, struct fault *fault)
 {
     (void)sink, (void)fault;
@@ -148,6 +166,7 @@ static const struct format format_tape = {
     .read_box = tape_read_box,
     .end = tape_end,
     .write = tape_write,
+    .write_box = tape_write_box,
     .finish = tape_finish,
 };
 
@@ -374,6 +393,7 @@ struct setting {
     size_t freely, until; /* planes read before so many have been written */
     size_t see_most;      /* planes of the output */
     struct region_request region;
+    size_t column[2]; /* extents of columns along x and y; 0: the job is not cut */
 };
 
 static const struct setting none = {
@@ -428,6 +448,8 @@ static void run_request(struct outcome *outcome, struct pipeline_request *reques
     playing.tape = &outcome->tape;
     playing.random = setting->random;
     ck_assert_msg(pipeline_open(&pipeline, request, &outcome->fault), "%s", outcome->fault.text);
+    if (setting->column[0] > 0)
+        ck_assert_msg(job_cut(&pipeline.job, setting->column, &outcome->fault), "%s", outcome->fault.text);
     run_counted(outcome, &pipeline, setting);
     pipeline_close(&pipeline);
     ck_left(outcome);
@@ -851,6 +873,39 @@ static bool takes_the_whole(const char *chain)
 {
     return strstr(chain, "--until") != NULL || strstr(chain, "auto") != NULL || strstr(chain, " -e ") != NULL;
 }
+
+static void ck_like_columns(const struct example *example, const struct schedule_limits *limits,
+                            const struct setting *setting)
+{
+    struct outcome outcome;
+
+    ck_like_whole_from(example, "", limits, setting, &outcome);
+    outcome_free(&outcome);
+}
+
+/* Columns of any extents, one after the other, are the whole. */
+START_TEST(any_columns)
+{
+    static unsigned tried;
+    struct setting setting = none;
+    struct example example;
+    const struct grid *grid = &example.whole.command.options.source.grid;
+
+    if (is_left_out(_i) || strstr(chains[_i / EDGES], "--until") != NULL ||
+        strstr(chains[_i / EDGES], "auto") != NULL)
+        return;
+    make_numbered(&example, _i);
+    setting.random = setting.untallied = true;
+    for (size_t i = 0; grid->axes == 3 && i < grid->nx * grid->ny - 1; i++) {
+        const struct schedule_limits limits = {.slab = 1 + tried % 3, .batch = 1 + tried % 2};
+        setting.column[0] = 1 + i % grid->nx;
+        setting.column[1] = 1 + i / grid->nx;
+        if (meets(_i, setting.column[0], setting.column[1]) && has_turn(tried++))
+            ck_like_columns(&example, &limits, &setting);
+    }
+    free_example(&example);
+}
+END_TEST
 
 static struct region_request part_of(size_t k, size_t parts)
 {
@@ -1417,6 +1472,7 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_planes, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_box, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, any_columns, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_part, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, parts_that_are_refused, 0, 4);
     tcase_add_test(tests, parts_go_round);

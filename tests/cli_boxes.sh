@@ -120,6 +120,78 @@ rm -f box.raw
 voxfilt -q -i flat.raw -d 420,80 -t u16 -f heat -s 5 -e wrap --crop 400:420,7:9 -o box.raw
 same 'a box of a plane' box.raw expected.raw
 
+# ---------------------------------------------------------------- columns
+
+# Where memory is short, the whole goes through column by column.
+in_columns() # NAME OUTPUT WHOLE COMMAND...
+{
+    name=$1 output=$2 whole=$3
+    shift 3
+    rm -rf "$output"
+    "$@" -o "$output" --explain > ../stdout && grep -q '^columns ' ../stdout && grep -q ' columns.* taken$' ../stdout &&
+        "$@" -o "$output" && diff -r "$whole" "$output"
+    result $? "in columns: $name"
+}
+
+while IFS='|' read -r memory job; do
+    rm -f whole.raw
+    # shellcheck disable=SC2086  # words
+    volume $job -o whole.raw
+    # shellcheck disable=SC2086
+    in_columns "$job" box.raw whole.raw volume $job -m "$memory" -j 2
+done <<END
+12K|-f heat -s 4
+20K|-f heat -s 3 -e wrap
+150K|-f dog:0.5,1 -e constant:7 -f gradmag:1 -e mirror
+150K|-f unsharp:1,2 -e wrap -f gauss:0.7 -s 2 -e wrap
+40K|-f median:1 -e nearest -f min:3
+80K|-f gauss:1 --missing=0 --out-type u8
+40K|-f star:6 -s 2 -e hold
+80K|-f heat -s 9 --flux pm1 --scale 300
+6K|-f identity
+40K|-f gauss:1 -e mirror --crop 3:66,5:39,2:11
+30K|-f gauss:1 --part 2/3
+50K|-f gauss:0.7 -e wrap --planes 9:12
+80K|-f gauss:1 --mask mask.raw
+END
+
+# A series, and files of all kinds whose samples have places.
+rm -f whole.raw
+for file in series.nrrd scan.nii scan.npy apart.nhdr; do
+    rm -f whole.nrrd whole.npy
+    case $file in *.npy) out=npy ;; *) out=nrrd ;; esac
+    voxfilt -q $file -f heat -s 4 -o whole.$out
+    in_columns $file box.$out whole.$out voxfilt -q $file -f heat -s 4 -m 20K -j 2
+done
+
+# Columns of a Zarr output are whole shards, of 512 rows. The last of these is damaged.
+make_volume -d 40,1100,4 -t u8 -o tall.raw
+mkdir whole cut
+voxfilt -q -i tall.raw -d 40,1100,4 -t u8 -f identity -o tall.zarr
+voxfilt -q tall.zarr -f gauss:1 -o whole/out.zarr
+# With as much as the narrowest columns take, and a little more.
+voxfilt -q tall.zarr -f gauss:1 -m 1 -j 2 -o cut/out.zarr 2> ../stderr
+least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' ../stderr)
+memory=$((${least:-0} + 300000))
+in_columns 'from store to store' cut/out.zarr whole/out.zarr voxfilt -q tall.zarr -f gauss:1 -m $memory -j 2
+printf damaged | dd of=tall.zarr/0/c/0/2/0 conv=notrunc 2> ../stderr
+rm -r cut/out.zarr
+voxfilt -q tall.zarr -f gauss:1 -m $memory -j 2 -o cut/out.zarr 2> ../stderr
+[ $? = 3 ] && [ -z "$(ls -A cut)" ]
+result $? 'damage in the last column: no output'
+
+# What needs whole planes, or has no places for samples, is not cut.
+for options in '-o out.raw.gz' '-o out.nrrd --level 1' '-o out.raw --stats' '-o out.raw --tee 1:tee.raw' '-o out%02d.raw' \
+    '-o out.raw --out-range=auto --out-type u8' '-o -'; do
+    # shellcheck disable=SC2086
+    volume -f heat -s 9 $options -m 800K --explain > ../stdout
+    cut=$?
+    # shellcheck disable=SC2086
+    volume -f heat -s 9 $options -m 150K --explain > ../stdout 2> ../stderr
+    [ $cut = 0 ] && ! grep '^columns ' ../stdout
+    result $? "not in columns: $options"
+done
+
 # ---------------------------------------------------------------- what it takes
 
 says() # NAME LINE WORDS...

@@ -63,7 +63,8 @@ v --explain=json -e constant:3 --flux pm1 --scale 3 --reaction 0.1 --until 0.1 >
 v --explain=json -f gauss:2 --fwhm --axes xy -f heat -s 9 --tee 3:tee2.raw -o out2 --preview p.png > e2.json
 v --explain=json -e wrap -s 9 -m 100K > e3.json
 imgheat --explain=json -f gauss:1 -f sobel:x in.png in.png > e4.json
-matches plan e1.json e2.json e3.json e4.json
+v --explain=json -s 9 -m 100K -o out3 > e5.json
+matches plan e1.json e2.json e3.json e4.json e5.json
 for plan in e1 e2 e3 e4; do
     holds "$plan: memory adds up" $plan.json 'sum(o["memory"].values()) == o["planned_bytes"] > 0'
     holds "$plan: a reason for each kernel" $plan.json 'len(o["kernels"]) == len(o["reasons"]) > 0 and all(o["reasons"])'
@@ -71,6 +72,8 @@ done
 holds '--until: at most' e1.json 'o["at_most"] and not json.load(open("e2.json"))["at_most"]'
 holds 'tees' e2.json 'o["tees"] == [{"step": 3, "output": "tee2.raw"}] and o["output"] == "out2" and o["memory"]["other"] > 0'
 holds 'spool files' e3.json 'o["passes"] > 1 and o["spool_files"] > 0 and o["spool_bytes"] >= 96000'
+holds 'columns' e5.json \
+    '[way["taken"] for way in o["ways"]] == [False, True] and o["ways"][1]["columns"] != [1, 1] and o["passes"] == 1'
 holds 'two inputs, a line each' e4.json 'len(lines) == 2'
 [ ! -e out2 ] && [ ! -e tee2.raw ] && [ ! -e p.png ]
 result $? 'a plan writes nothing'

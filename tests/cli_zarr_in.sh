@@ -110,7 +110,7 @@ array large.zarr '100, 100, 100' '10, 100, 100'
 for chunk in 0 1 2 3 4 5 6 7 8 9; do
     head -c 100000 /dev/zero > large.zarr/$chunk.0.0
 done
-voxfilt -q -j 1 -f gauss:1 -i large.zarr -o some.raw -m 300K 2> ../stderr
+voxfilt -q -j 1 -f gauss:1 -i large.zarr -o some.raw -m 200K 2> ../stderr
 [ $? = 6 ]
 result $? 'a layer of chunks, and a chunk of each thread, count as memory'
 voxfilt -j 1 -f gauss:1 -i large.zarr -o some.raw --explain > ../got

@@ -314,6 +314,43 @@ static void print_candidates(FILE *stream, const struct plan *plan)
         print_candidate(stream, plan, &candidates->list[i]);
 }
 
+/* The columns that the region is cut into, and what is computed for each. */
+static void print_columns(FILE *stream, const struct job *job)
+{
+    const struct columns *columns = &job->columns;
+
+    if (job_columns(job) == 1)
+        return;
+    fprintf(stream, "columns   %zu, one after the other: %zu along x and %zu along y, of %zu x %zu samples",
+            job_columns(job), columns->count[0], columns->count[1], columns->extent[0], columns->extent[1]);
+    fprintf(stream, "; boxes of %zu x %zu are computed for them\n", job->computed.nx, job->computed.ny);
+}
+
+/* What a run takes in columns and without, where memory is short. */
+static void print_ways(FILE *stream, const struct pipeline *pipeline)
+{
+    const bool cut = job_columns(&pipeline->job) > 1;
+    char seconds[32], memory[32];
+
+    for (size_t i = 0; i < pipeline->way_count; i++) {
+        const struct pipeline_way *way = &pipeline->ways[i];
+        const size_t columns = way->columns.count[0] * way->columns.count[1];
+        fprintf(stream, i == 0 ? "ways      " : "          ");
+        if (columns > 1)
+            fprintf(stream, "%zu columns", columns);
+        else
+            fprintf(stream, "whole planes in %llu pass%s", (unsigned long long)way->passes,
+                    way->passes == 1 ? "" : "es");
+        if (!pipeline->job.copies)
+            fprintf(stream, ", %u step%s at once", way->together, number_plural(way->together));
+        fprintf(stream, ": %llu bytes read, %llu written, %s, %s%s\n", (unsigned long long)way->read_bytes,
+                (unsigned long long)way->written_bytes,
+                number_format_seconds(way->seconds, seconds, sizeof seconds),
+                number_format_bytes((double)way->memory_bytes, memory, sizeof memory),
+                (columns > 1) == cut ? ", taken" : "");
+    }
+}
+
 /* If there are many, only the first few and the last are named. */
 static void print_tees(FILE *stream, const struct pipeline *pipeline)
 {
@@ -442,6 +479,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
     phrase_box(stream, plan);
+    print_columns(stream, job);
     print_range(stream, job);
     phrase_ranks(stream, pipeline);
     print_split(stream, &pipeline->ranks, plan);
@@ -479,6 +517,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     phrase_sums(stream, plan);
     print_memory(stream, pipeline);
     print_candidates(stream, plan);
+    print_ways(stream, pipeline);
     fprintf(stream, "forecast  %s%s through memory, %s of computing, %s in all",
             plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),

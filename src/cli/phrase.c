@@ -161,7 +161,7 @@ void phrase_box(FILE *stream, const struct plan *plan)
     const struct job *job = plan->job;
     const unsigned axes = job->in.grid.axes, along = axes == 3 ? 2 : 1;
 
-    if (job->region_kind == REGION_WHOLE)
+    if (job->region_kind == REGION_WHOLE || job_columns(job) > 1)
         return;
     fprintf(stream, "box       ");
     for (unsigned axis = 0; axis < axes; axis++)

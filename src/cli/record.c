@@ -41,8 +41,8 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
                      ? (double)job->stages[i].steps
                      : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)(job->in.volumes * planes * grid_plane_samples(&job->computed)) * steps /
-                     summary->compute
+               ? (double)(job->in.volumes * job_columns(job) * planes * grid_plane_samples(&job->computed)) *
+                     steps / summary->compute
                : NAN;
 }
 

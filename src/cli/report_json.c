@@ -206,6 +206,30 @@ static void print_schedule(struct json *json, const struct plan *plan)
     json_count(json, "held", schedule->window);
 }
 
+/* With columns and without, where that was compared. */
+static void print_ways(struct json *json, const struct pipeline *pipeline)
+{
+    const bool cut = job_columns(&pipeline->job) > 1;
+
+    json_begin_array(json, "ways");
+    for (size_t i = 0; i < pipeline->way_count; i++) {
+        const struct pipeline_way *way = &pipeline->ways[i];
+        const struct columns *columns = &way->columns;
+        json_begin_object(json, NULL);
+        json_counts(json, "columns", (const uint64_t[]){columns->count[0], columns->count[1]}, 2);
+        json_counts(json, "extent", (const uint64_t[]){columns->extent[0], columns->extent[1]}, 2);
+        json_count(json, "passes", way->passes);
+        json_count(json, "steps", way->together);
+        json_count(json, "read_bytes", way->read_bytes);
+        json_count(json, "written_bytes", way->written_bytes);
+        json_count(json, "planned_bytes", way->memory_bytes);
+        json_number(json, "seconds", way->seconds);
+        json_flag(json, "taken", (columns->count[0] * columns->count[1] > 1) == cut);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 /* Parts of planned_bytes. */
 static void print_memory(struct json *json, const struct plan *plan)
 {
@@ -246,6 +270,7 @@ void report_json_plan(FILE *stream, const struct options *options, const struct 
     print_members(&json, pipeline);
     print_reasons(&json, plan);
     print_schedule(&json, plan);
+    print_ways(&json, pipeline);
     print_memory(&json, plan);
     print_planned_tees(&json, pipeline->request);
     json_number(&json, "moved_bytes", plan->moved_bytes);

@@ -530,6 +530,23 @@ bool sink_write_at(const struct sink *sink, const void *samples, size_t first, s
                              planes * plane, fault);
 }
 
+bool sink_write_box(struct sink *sink, const void *samples, size_t volume, const struct region *box,
+                    struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    const struct region_runs runs = region_runs_of(box, &header->grid, sample_size(header->type));
+    const uint64_t begin =
+        sink->samples.begin + (uint64_t)volume * grid_planes(&header->grid) * header_plane_bytes(header);
+    bool done = true;
+
+    if (sink->samples.file == NULL)
+        return sink->format->write_box(sink, samples, volume, box, fault);
+    for (size_t i = 0; done && i < runs.count; i++)
+        done = file_out_write_at(sink->samples.file, begin + region_run_place(&runs, i),
+                                 (const unsigned char *)samples + i * runs.bytes, runs.bytes, fault);
+    return done;
+}
+
 bool sink_finish(struct sink *sink, struct fault *fault)
 {
     return (sink->format->finish == NULL || sink->format->finish(sink, fault)) &&

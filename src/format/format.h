@@ -147,6 +147,8 @@ struct source {
     size_t volumes_before; /* in other series of the file, of which this one is read: --volume counts them */
     size_t data_files;     /* files that hold samples, not counting that of the header */
     bool random;           /* boxes can be read in any order and by several threads at once (read_box) */
+    size_t grain[3];       /* of a `random` source: the extents of what it decodes at once; 0: it
+                              reads only what a box has */
     bool one_reader; /* several readers are no faster than one: it has threads of its own, or lets one read at
                         a time. Each chunk of a file is decoded only once if planes are asked for in order */
     /* Of a stack: its first file, of which the header speaks for all; else NULL. */
@@ -161,6 +163,7 @@ struct sink_request {
     int quality;                        /* 1 to 100; 0: the format's own default */
     size_t threads;                     /* for the format's own work, at least 1 */
     size_t planes_before, planes_after; /* of a stack, in files that other runs write (--part) */
+    size_t column[2];            /* extents along x and y of the columns that it comes in; 0: whole planes */
     const char *temporaries;     /* of a stack whose files several ranks write (stack_share); else NULL */
     const struct grid *whole;    /* the grid that the header is to describe where only a part of it is written
                                     here (--part); NULL: what is written */
@@ -305,6 +308,15 @@ struct format {
     bool (*write_at)(const struct sink *sink, const void *samples, size_t first, size_t planes,
                      struct fault *fault);
 
+    /* Whether an output of the format, into a file, can be written column by column (sink_write_box), and the
+       extents along x and y that columns are multiples of. NULL: it cannot. */
+    bool (*find_unit)(const struct format *format, const struct header *header,
+                      const struct sink_request *request, size_t unit[2]);
+
+    /* Write the next planes of a column of such a volume. NULL if samples have places. */
+    bool (*write_box)(struct sink *sink, const void *samples, size_t volume, const struct region *box,
+                      struct fault *fault);
+
     /* After the last plane: write what closes the file, and complete those beside it; NULL if nothing is left
      * to do. */
     bool (*finish)(struct sink *sink, struct fault *fault);
@@ -411,6 +423,12 @@ bool sink_lacks_room(const struct sink *sink, struct fault *fault);
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);
+
+/* Write planes of a column of one volume, which are packed. Columns are written one after the other, and none
+   is larger than the first; the planes of one come in turn, or in any order and by several threads where they
+   have a place. */
+bool sink_write_box(struct sink *sink, const void *samples, size_t volume, const struct region *box,
+                    struct fault *fault);
 
 /* After the last plane: write what is left and complete the file, which has no name yet. Then add all files
    of the output to the set whose files get their names together, the header last. sink_close releases a sink

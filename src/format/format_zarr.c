@@ -10,7 +10,8 @@
     .open = zarr_source_open, .name_file = zarr_source_name_file, .read_box = zarr_source_read_box,          \
     .reads_around = true, .box_bytes = zarr_source_box_bytes, .close = zarr_source_close,                    \
     .list_dropped = zarr_source_list_dropped, .create = zarr_sink_create, .write = zarr_sink_write,          \
-    .writing_bytes = zarr_sink_bytes, .finish = zarr_sink_finish, .discard = zarr_sink_discard
+    .writing_bytes = zarr_sink_bytes, .find_unit = zarr_sink_find_unit, .write_box = zarr_sink_write_box,    \
+    .finish = zarr_sink_finish, .discard = zarr_sink_discard
 
 const struct format format_zarr = {.name = "zarr",
                                    .summary = "OME-Zarr images and Zarr arrays, which are folders of chunks",

@@ -218,6 +218,22 @@ bool volume_sink_compresses(const struct volume *origin, const struct sink_reque
                               origin->coding.coding == CODING_ZLIB);
 }
 
+/* Samples have places, unless they are compressed. */
+bool volume_sink_find_unit(const struct format *format, const struct header *header,
+                           const struct sink_request *request, size_t unit[2])
+{
+    const struct source *origin = request->origin;
+
+    (void)header;
+    if (origin != NULL && origin->slice != NULL)
+        origin = origin->slice;
+    unit[0] = unit[1] = 1;
+    return !format->compressed &&
+           !(format->compresses &&
+             volume_sink_compresses(
+                 origin != NULL && origin->format->family == format->family ? origin->state : NULL, request));
+}
+
 bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault)
 {
     struct volume_sink *state = sink->state;

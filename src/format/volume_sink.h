@@ -11,6 +11,8 @@
 
 /* Operation `create` of these formats: make the state and let the format write its header. volume_sink_put
    adds bytes to that, and to the samples once volume_sink_detach or volume_sink_pack has been called. */
+bool volume_sink_find_unit(const struct format *format, const struct header *header,
+                           const struct sink_request *request, size_t unit[2]);
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
@@ -105,7 +107,7 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
     .open = volume_open, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
     .read = volume_read, .read_box = volume_read_box, .end = volume_end, .close = volume_close,              \
     .create = volume_sink_create, .holds_series = true, .write = volume_sink_write,                          \
-    .finish = volume_sink_finish, .add_data_files = volume_sink_add_data_files,                              \
-    .discard = volume_sink_discard
+    .find_unit = volume_sink_find_unit, .finish = volume_sink_finish,                                        \
+    .add_data_files = volume_sink_add_data_files, .discard = volume_sink_discard
 
 #endif

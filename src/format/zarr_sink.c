@@ -3,7 +3,8 @@
    Planes are gathered on a shelf as deep as a chunk. When it is full, its chunks are encoded in ordered work,
    and the caller appends each to the file of its shard, in the order of the array: so that files depend on
    samples, level and library alone, and no more than a shelf is held. A shard ends with the index of its
-   chunks, when its last shelf has been written. Chunks of zeros alone are left out: readers take what is
+   chunks, when its last shelf has been written. Planes may also come column by column: a column has whole
+   shards, and its shelves no others. Chunks of zeros alone are left out: readers take what is
    missing for zeros. Metadata come last, and then the folder gets its name.
 
    Chunks have some two million samples. They are cubes as long as a shelf of them does not take much memory;
@@ -58,10 +59,17 @@ struct slot {
     struct fault fault;
 };
 
+/* A box of whole shards along x and y, that planes come of: its samples, the shards before it, and its own.
+ */
+struct column {
+    size_t first[AXES], count[AXES], before[AXES], shards[AXES];
+};
+
 struct zarr_sink {
     struct layout layout;
     struct zarr_image image;
-    size_t plane_bytes;
+    struct column column;
+    size_t plane_bytes; /* of its planes */
     struct folder_out *folder;
 
     /* From the first plane on. */
@@ -156,10 +164,36 @@ static size_t shard_chunks(const struct layout *layout)
     return layout->in_shard[PLANES] * layout->in_shard[ROWS] * layout->in_shard[COLUMNS];
 }
 
-/* Shards with the same planes. */
-static size_t layer_shards(const struct layout *layout)
+/* The column that a box of the array belongs to. */
+static struct column column_of(const struct layout *layout, const struct region *box)
 {
-    return layout->channels * layout->shards[ROWS] * layout->shards[COLUMNS];
+    struct column column = {.count = {layout->extents[PLANES]}};
+
+    for (size_t i = ROWS; i < AXES; i++) {
+        const size_t shard = layout->in_shard[i] * layout->chunk[i];
+        column.first[i] = box->first[COLUMNS - i];
+        column.count[i] = box->count[COLUMNS - i];
+        column.before[i] = column.first[i] / shard;
+        column.shards[i] = size_divided_up(column.count[i], shard);
+    }
+    return column;
+}
+
+/* That of whole planes. */
+static struct column all_columns(const struct layout *layout)
+{
+    return column_of(layout, &(struct region){.count = {layout->extents[COLUMNS], layout->extents[ROWS]}});
+}
+
+static size_t column_plane(const struct layout *layout, const struct column *column)
+{
+    return column->count[ROWS] * column->count[COLUMNS] * layout->channels * sample_size(layout->chain.type);
+}
+
+/* Shards of a column with the same planes. */
+static size_t layer_shards(const struct layout *layout, const struct column *column)
+{
+    return layout->channels * column->shards[ROWS] * column->shards[COLUMNS];
 }
 
 /* What each worker takes: samples, what they become, and tables. */
@@ -180,9 +214,13 @@ static size_t workers_of(const struct layout *layout, size_t threads)
 size_t zarr_sink_bytes(const struct header *header, const struct sink_request *request)
 {
     const struct layout layout = layout_of(header, request);
-    const size_t shards = layer_shards(&layout);
+    const struct column column =
+        request->column[0] > 0
+            ? column_of(&layout, &(struct region){.count = {request->column[0], request->column[1]}})
+            : all_columns(&layout);
+    const size_t shards = layer_shards(&layout, &column);
 
-    return layout.chunk[PLANES] * header_plane_bytes(header) +
+    return layout.chunk[PLANES] * column_plane(&layout, &column) +
            workers_of(&layout, request->threads) * worker_bytes(&layout) +
            SLOTS_BESIDE * codec_coded_bytes(&layout.chain) +
            shards * (shard_chunks(&layout) * sizeof(struct codec_place) + sizeof(uint64_t));
@@ -195,6 +233,7 @@ static void gather(const struct zarr_sink *state, const struct cell *cell, unsig
 {
     const struct layout *layout = &state->layout;
     const size_t size = sample_size(layout->chain.type), step = layout->channels * size;
+    const struct column *own = &state->column;
     const size_t row = cell->row * layout->chunk[ROWS], column = cell->column * layout->chunk[COLUMNS];
     const size_t rows = size_least(layout->chunk[ROWS], layout->extents[ROWS] - row);
     const size_t columns = size_least(layout->chunk[COLUMNS], layout->extents[COLUMNS] - column);
@@ -204,8 +243,10 @@ static void gather(const struct zarr_sink *state, const struct cell *cell, unsig
         memset(chunk, 0, codec_plain_bytes(&layout->chain));
     for (size_t z = 0; z < state->filled; z++) {
         for (size_t y = 0; y < rows; y++) {
-            const unsigned char *from = state->shelf + z * state->plane_bytes + cell->channel * size +
-                                        ((row + y) * layout->extents[COLUMNS] + column) * step;
+            const size_t sample =
+                (row - own->first[ROWS] + y) * own->count[COLUMNS] + column - own->first[COLUMNS];
+            const unsigned char *from =
+                state->shelf + z * state->plane_bytes + cell->channel * size + sample * step;
             sample_gather(size, chunk + (z * layout->chunk[ROWS] + y) * layout->chunk[COLUMNS] * size, from,
                           layout->channels, columns);
         }
@@ -238,7 +279,8 @@ static void name_shard(const struct sink *sink, size_t layer, size_t shard, char
 {
     const struct zarr_sink *state = sink->state;
     const struct zarr_image *image = &state->image;
-    const size_t *shards = state->layout.shards, plane = shards[ROWS] * shards[COLUMNS];
+    const struct column *column = &state->column;
+    const size_t plane = column->shards[ROWS] * column->shards[COLUMNS];
     size_t volumes = sink->header.volumes;
 
     snprintf(key, KEY_BYTES, "%s/c", ZARR_ARRAY);
@@ -250,8 +292,8 @@ static void name_shard(const struct sink *sink, size_t layer, size_t shard, char
         diag_append(key, KEY_BYTES, "/%zu", shard / plane);
     diag_append(key, KEY_BYTES, "/%zu", layer);
     if (sink->header.grid.axes == 3)
-        diag_append(key, KEY_BYTES, "/%zu", shard % plane / shards[COLUMNS]);
-    diag_append(key, KEY_BYTES, "/%zu", shard % shards[COLUMNS]);
+        diag_append(key, KEY_BYTES, "/%zu", column->before[ROWS] + shard % plane / column->shards[COLUMNS]);
+    diag_append(key, KEY_BYTES, "/%zu", column->before[COLUMNS] + shard % column->shards[COLUMNS]);
 }
 
 /* The layer that the shelf's planes are in, and their place there, in chunks. */
@@ -295,14 +337,14 @@ static bool find_cell(const struct zarr_sink *state, size_t turn, size_t within,
 {
     const struct layout *layout = &state->layout;
     const size_t rows = layout->in_shard[ROWS], columns = layout->in_shard[COLUMNS];
-    const size_t shard = turn / (rows * columns),
-                 in_layer = shard % (layout->shards[ROWS] * layout->shards[COLUMNS]);
+    const size_t *shards = state->column.shards, *before = state->column.before;
+    const size_t shard = turn / (rows * columns), in_layer = shard % (shards[ROWS] * shards[COLUMNS]);
     const size_t row = turn / columns % rows, column = turn % columns;
 
-    *cell = (struct cell){.channel = shard / (layout->shards[ROWS] * layout->shards[COLUMNS]),
+    *cell = (struct cell){.channel = shard / (shards[ROWS] * shards[COLUMNS]),
                           .shard = shard,
-                          .row = in_layer / layout->shards[COLUMNS] * rows + row,
-                          .column = in_layer % layout->shards[COLUMNS] * columns + column,
+                          .row = (before[ROWS] + in_layer / shards[COLUMNS]) * rows + row,
+                          .column = (before[COLUMNS] + in_layer % shards[COLUMNS]) * columns + column,
                           .index = (within * rows + row) * columns + column};
     return cell->row < layout->chunks[ROWS] && cell->column < layout->chunks[COLUMNS];
 }
@@ -311,7 +353,7 @@ static bool find_cell(const struct zarr_sink *state, size_t turn, size_t within,
 static bool end_layer(const struct sink *sink, size_t layer, struct fault *fault)
 {
     struct zarr_sink *state = sink->state;
-    const size_t chunks = shard_chunks(&state->layout), shards = layer_shards(&state->layout);
+    const size_t chunks = shard_chunks(&state->layout), shards = layer_shards(&state->layout, &state->column);
     const size_t bytes = codec_index_bytes(chunks, true);
     unsigned char *index = mem_alloc(bytes, 1, "the index of a shard", fault);
     bool done = index != NULL;
@@ -335,7 +377,8 @@ static bool put_shelf(const struct sink *sink, struct fault *fault)
 {
     struct zarr_sink *state = sink->state;
     const struct layout *layout = &state->layout;
-    const size_t turns = layer_shards(layout) * layout->in_shard[ROWS] * layout->in_shard[COLUMNS];
+    const size_t turns =
+        layer_shards(layout, &state->column) * layout->in_shard[ROWS] * layout->in_shard[COLUMNS];
     size_t within, layer = layer_of(state, &within), index;
     bool done = true;
 
@@ -387,11 +430,11 @@ static bool make_workers(struct zarr_sink *state, struct fault *fault)
                              fault);
 }
 
-/* Before the first plane. */
+/* Before the first plane, of the largest column. */
 static bool begin(struct zarr_sink *state, struct fault *fault)
 {
     const struct layout *layout = &state->layout;
-    const size_t shards = layer_shards(layout), places = shards * shard_chunks(layout);
+    const size_t shards = layer_shards(layout, &state->column), places = shards * shard_chunks(layout);
 
     state->shelf =
         mem_alloc(layout->chunk[PLANES], state->plane_bytes, "the planes of a layer of chunks", fault);
@@ -425,7 +468,32 @@ bool zarr_sink_write(struct sink *sink, const void *samples, size_t planes, stru
     return true;
 }
 
+/* The first planes of a box are those of the next column. */
+bool zarr_sink_write_box(struct sink *sink, const void *samples, size_t volume, const struct region *box,
+                         struct fault *fault)
+{
+    struct zarr_sink *state = sink->state;
+
+    if (box->first[2] == 0) {
+        state->volume = volume;
+        state->column = column_of(&state->layout, box);
+        state->plane_bytes = column_plane(&state->layout, &state->column);
+    }
+    return zarr_sink_write(sink, samples, box->count[2], fault);
+}
+
 /* ---- the sink ---- */
+
+bool zarr_sink_find_unit(const struct format *format, const struct header *header,
+                         const struct sink_request *request, size_t unit[2])
+{
+    const struct layout layout = layout_of(header, request);
+
+    (void)format;
+    unit[0] = layout.in_shard[COLUMNS] * layout.chunk[COLUMNS];
+    unit[1] = layout.in_shard[ROWS] * layout.chunk[ROWS];
+    return true;
+}
 
 /* Tell the metadata how the array is cut: the last axes are those of the layout, but for rows of pictures. */
 static void describe(struct zarr_sink *state, const struct header *header, const struct source *origin)
@@ -455,7 +523,8 @@ bool zarr_sink_create(struct sink *sink, const struct sink_request *request, str
     sink->state = state;
     state->layout = layout_of(&sink->header, request);
     describe(state, &sink->header, request->origin);
-    state->plane_bytes = header_plane_bytes(&sink->header);
+    state->column = all_columns(&state->layout);
+    state->plane_bytes = column_plane(&state->layout, &state->column);
     state->workers = workers_of(&state->layout, request->threads);
     state->slot_count = state->workers + SLOTS_BESIDE;
     if (codec_load(&state->layout.chain, STATUS_USAGE, fault) ||

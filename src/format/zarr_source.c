@@ -185,6 +185,8 @@ static bool open_reader(struct source *source, struct zarr_source *zarr, const s
         set_space(&source->header, zarr);
     if (!array_reader_open(&zarr->reader, &reading, fault))
         return false;
+    for (unsigned axis = 0; axis < source->header.grid.axes; axis++)
+        source->grain[axis] = zarr->array.chain.extents[zarr->space[axis]];
     whole = region_of_planes(&source->header.grid, 0, grid_planes(&source->header.grid));
     source->beside_bytes = zarr_source_box_bytes(source, &whole);
     return true;

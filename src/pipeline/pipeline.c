@@ -11,12 +11,14 @@
 #include "pipeline.h"
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/threads.h"
 #include "format/box.h"
 #include "format/gray_slice.h"
 #include "format/stack.h"
 #include "run/output.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Tees whose files are compressed on all threads; of more, each has one. */
@@ -92,16 +94,39 @@ static void read_in_step(struct source *source, const struct source *mask)
 {
     source->random = source->random && mask->random;
     source->one_reader = source->one_reader || mask->one_reader;
-    source->beside_bytes += mask->beside_bytes + mask->held_bytes;
 }
 
 /* Memory for what is read beside the samples of a box. */
-static void take_box(struct source *source, const struct pipeline *pipeline)
+static size_t beside_bytes(const struct pipeline *pipeline, struct source *source, size_t whole)
 {
     const struct job *job = &pipeline->job;
 
-    if (!region_has_whole_planes(&job->box, &job->in.grid))
-        source->beside_bytes = box_beside_bytes(source, &job->box, thread_carriers(codec_threads(pipeline)));
+    source->beside_bytes = whole;
+    return region_has_whole_planes(&job->box, &job->in.grid)
+               ? whole
+               : box_beside_bytes(source, &job->box, thread_carriers(codec_threads(pipeline)));
+}
+
+/* That of the input and its mask, in a column. */
+static size_t beside_column(struct pipeline *pipeline, size_t index)
+{
+    struct source *mask = &pipeline->mask.source;
+    size_t bytes;
+
+    job_go_to_column(&pipeline->job, index);
+    bytes = beside_bytes(pipeline, &pipeline->input.source, pipeline->beside_bytes[0]);
+    if (pipeline->job.mask_plane_bytes > 0)
+        bytes += beside_bytes(pipeline, mask, pipeline->beside_bytes[1]) + mask->held_bytes;
+    return bytes;
+}
+
+/* Of all columns, the first and the last may go around the grid. */
+static void count_beside(struct pipeline *pipeline)
+{
+    const size_t last = beside_column(pipeline, job_columns(&pipeline->job) - 1);
+    const size_t first = beside_column(pipeline, 0);
+
+    pipeline->input.source.beside_bytes = size_most(first, last);
 }
 
 /* The headers of the input and of its mask, and the job for them. */
@@ -116,11 +141,11 @@ static bool open_sources(struct pipeline *pipeline, struct fault *fault)
         !job_make(&pipeline->request->job, source, masked ? &pipeline->mask.source : NULL, &pipeline->job,
                   fault))
         return false;
-    take_box(source, pipeline);
-    if (pipeline->job.mask_plane_bytes == 0)
-        return true;
-    take_box(&pipeline->mask.source, pipeline);
-    read_in_step(source, &pipeline->mask.source);
+    pipeline->beside_bytes[0] = source->beside_bytes;
+    pipeline->beside_bytes[1] = pipeline->mask.source.beside_bytes;
+    count_beside(pipeline);
+    if (pipeline->job.mask_plane_bytes > 0)
+        read_in_step(source, &pipeline->mask.source);
     return true;
 }
 
@@ -189,23 +214,26 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                                size_t threads)
 {
     const struct job *job = &pipeline->job;
+    const bool cut = job_columns(job) > 1;
     bool leads = job->region_kind == REGION_PIECE && !goes_on(job);
     bool is_part = job->region_kind == REGION_PART && job->written.grid.axes == 3;
     size_t end = job->planes.first + job->planes.count;
     bool stays_raw = goes_on(job) && pipeline_output_format(pipeline, path)->compresses &&
                      sink_format(pipeline, path) == &format_raw;
 
-    return (struct target_request){.format = sink_format(pipeline, path),
-                                   .header = &job->written,
-                                   .sink = {.pattern = path,
-                                            .level = stays_raw ? -1 : pipeline->request->level,
-                                            .quality = pipeline->request->quality,
-                                            .planes_before = is_part ? job->planes.first : 0,
-                                            .planes_after = is_part ? grid_planes(&job->out.grid) - end : 0,
-                                            .whole = leads ? &job->out.grid : NULL,
-                                            .threads = threads,
-                                            .origin = &pipeline->input.source},
-                                   .sync = pipeline->request->sync};
+    return (struct target_request){
+        .format = sink_format(pipeline, path),
+        .header = &job->written,
+        .sink = {.pattern = path,
+                 .level = stays_raw ? -1 : pipeline->request->level,
+                 .quality = pipeline->request->quality,
+                 .planes_before = is_part ? job->planes.first : 0,
+                 .planes_after = is_part ? grid_planes(&job->out.grid) - end : 0,
+                 .whole = leads ? &job->out.grid : NULL,
+                 .column = {cut ? job->columns.extent[0] : 0, cut ? job->columns.extent[1] : 0},
+                 .threads = threads,
+                 .origin = &pipeline->input.source},
+        .sync = pipeline->request->sync};
 }
 
 static bool make_targets(struct pipeline *pipeline, struct fault *fault)
@@ -428,6 +456,183 @@ static size_t outputs_bytes(const struct pipeline *pipeline)
     return bytes;
 }
 
+/* ---- columns ---- */
+
+/* Bytes of samples a second from and to files, decoding and encoding included: what a way reads or writes
+   once more counts in ratio to what it computes. */
+#define ASSUMED_FILE_BYTES_PER_SECOND 2e9
+
+/* For each column, and each pass over spool files, threads start that read and write. */
+#define ASSUMED_PASS_SECONDS 1e-3
+
+/* Of two numbers of columns worth trying, the next has a third more. */
+static size_t more_columns(size_t count)
+{
+    return count + size_most(1, count / 3);
+}
+
+/* Samples along an axis that are decoded for a range of them. */
+static size_t decoded(const struct source *source, unsigned axis, size_t first, size_t count)
+{
+    const size_t extents[3] = {source->header.grid.nx, source->header.grid.ny, source->header.grid.nz};
+    const size_t grain = size_most(1, source->grain[axis]), begin = first / grain * grain;
+
+    return size_least(size_rounded_up(first + count, grain), size_most(extents[axis], first + count)) - begin;
+}
+
+/* For all columns along x or y. */
+static uint64_t decoded_along(const struct pipeline *pipeline, unsigned axis)
+{
+    struct job job = pipeline->job;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < job.columns.count[axis]; i++) {
+        job_go_to_column(&job, axis == 0 ? i : i * job.columns.count[0]);
+        sum += decoded(&pipeline->input.source, axis, job.box.first[axis], job.box.count[axis]);
+    }
+    return sum;
+}
+
+/* The plan as a way to run. */
+static struct pipeline_way way_of(const struct pipeline *pipeline)
+{
+    const struct plan *plan = &pipeline->plan;
+    const struct job *job = &pipeline->job;
+    const struct schedule *schedule = &plan->schedule;
+    const uint64_t spooled = (schedule->passes - 1) * job->in.volumes * schedule->spool_bytes;
+    const size_t pixel = job->in.grid.channels * sample_size(job->in.type);
+    struct pipeline_way way = {.columns = job->columns,
+                               .passes = schedule->passes,
+                               .together = schedule->together,
+                               .memory_bytes = schedule->memory_bytes};
+
+    way.read_bytes = spooled + (uint64_t)job->in.volumes * pixel *
+                                   decoded(&pipeline->input.source, 2, plan->read.first, plan->read.count) *
+                                   decoded_along(pipeline, 0) * decoded_along(pipeline, 1);
+    way.written_bytes = spooled + job_pixels(job) * job->out.grid.channels * sample_size(job->out.type);
+    way.seconds = plan->seconds + (double)(schedule->passes * job_columns(job)) * ASSUMED_PASS_SECONDS +
+                  (double)(way.read_bytes + way.written_bytes) / ASSUMED_FILE_BYTES_PER_SECOND;
+    return way;
+}
+
+/* Plan the job as it is cut now. */
+static bool plan_cut(struct pipeline *pipeline, const struct plan_request *request, struct fault *fault)
+{
+    struct plan_request own = *request;
+
+    count_beside(pipeline);
+    own.output_bytes = outputs_bytes(pipeline);
+    return make_plan(pipeline, &own, fault);
+}
+
+/* Plan it in about so many columns along x and y; whether they fit, and then what way that is. */
+static bool try_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
+                        size_t across, size_t down, struct pipeline_way *way, struct fault *fault)
+{
+    const size_t *extents = pipeline->job.region.count;
+    const size_t counts[2] = {across, down};
+    size_t column[2];
+    bool done;
+
+    for (unsigned axis = 0; axis < 2; axis++) {
+        size_t units = size_divided_up(size_divided_up(extents[axis], unit[axis]), counts[axis]);
+        column[axis] = size_least(extents[axis], units * unit[axis]);
+    }
+    done = job_cut(&pipeline->job, column, fault) && plan_cut(pipeline, request, fault);
+    if (done)
+        *way = way_of(pipeline);
+    plan_free(&pipeline->plan);
+    return done;
+}
+
+/* So many times in a row, columns that are narrower along x may take more time before no narrower ones are
+   tried: what is decoded twice depends on where chunks end. */
+enum { WORSE_MOST = 4 };
+
+/* The columns that take the least time: cut along y first, since rows are read and written whole, and along x
+   as far as that helps; from the narrowest to the widest that fit. The fault is that of the narrowest. */
+static bool find_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
+                         struct pipeline_way *best, struct fault *fault)
+{
+    const size_t most[2] = {size_divided_up(pipeline->job.region.count[0], unit[0]),
+                            size_divided_up(pipeline->job.region.count[1], unit[1])};
+
+    *best = (struct pipeline_way){.seconds = INFINITY};
+    for (size_t across = 1, before = 0, worse = 0; across > before && worse < WORSE_MOST;
+         before = across, across = size_least(more_columns(across), most[0])) {
+        struct pipeline_way here = {.seconds = INFINITY}, way;
+        for (size_t down = most[1]; down > 0 && across * down > 1; down -= size_most(1, down / 4)) {
+            if (!try_columns(pipeline, request, unit, across, down, &way, fault))
+                break;
+            if (way.seconds < here.seconds)
+                here = way;
+        }
+        worse = here.seconds > best->seconds ? worse + 1 : 0;
+        if (worse == 0)
+            *best = here;
+    }
+    return best->seconds < INFINITY;
+}
+
+/* Whether the job can be run column by column, and where it may be cut: samples are read and written in any
+   order, and nobody looks at planes as a whole. */
+static bool may_cut(const struct pipeline *pipeline, const struct plan_request *request, size_t unit[2])
+{
+    const struct pipeline_request *asked = pipeline->request;
+    const struct job *job = &pipeline->job;
+    const struct target_request target = target_request_of(pipeline, asked->output, codec_threads(pipeline));
+
+    return job->in.grid.axes == 3 && job->region_kind != REGION_SLICE && !job->measures &&
+           !job_waits_for_change(job) && !request->stats && asked->tee_count == 0 &&
+           asked->run.observers.count == 0 && !ranks_are_several(&pipeline->ranks) &&
+           pipeline->input.source.random && pipeline->input.source.held_bytes == 0 &&
+           file_out_is_file(asked->output) && target.format->find_unit != NULL &&
+           target.format->find_unit(target.format, target.header, &target.sink, unit);
+}
+
+/* Whether memory is too short for one pass over all planes, or for one as it should be. */
+static bool is_short(const struct pipeline *pipeline, bool planned, const struct fault *fault)
+{
+    const struct schedule *schedule = &pipeline->plan.schedule;
+
+    return planned ? schedule->devices == 1 && (schedule->tight || schedule->passes > 1)
+                   : fault->status == STATUS_LIMIT;
+}
+
+/* Where memory is short, see whether the run takes less time in columns, in which more steps fit at once. If
+   nothing fits, what needs the least memory is refused. */
+static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, struct fault *fault)
+{
+    struct pipeline_way *ways = pipeline->ways;
+    const bool explains = request->explains;
+    size_t unit[2], least = 0, least_cut = 0;
+    struct fault misfit;
+    bool planned, cut;
+
+    pipeline->way_count = 0;
+    request->least = &least;
+    planned = make_plan(pipeline, request, fault);
+    if (!is_short(pipeline, planned, fault) || !may_cut(pipeline, request, unit))
+        return planned;
+    if (planned)
+        ways[pipeline->way_count++] = way_of(pipeline);
+    plan_free(&pipeline->plan);
+    request->explains = false;
+    request->least = &least_cut;
+    cut = find_columns(pipeline, request, unit, &ways[pipeline->way_count], &misfit);
+    pipeline->way_count += cut;
+    cut = cut && (!planned || ways[1].seconds < ways[0].seconds);
+    request->explains = explains;
+    if (planned || cut)
+        return job_cut(&pipeline->job,
+                       cut ? ways[pipeline->way_count - 1].columns.extent : pipeline->job.region.count,
+                       fault) &&
+               plan_cut(pipeline, request, fault);
+    if (least_cut > 0 && least_cut < least)
+        *fault = misfit;
+    return false;
+}
+
 /* Make this rank's plan: threads, stops, and the memory that goes to others than the plan itself. */
 static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 {
@@ -460,7 +665,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
         request.alone = true;
         request.member += pipeline->held_device;
     }
-    done = make_plan(pipeline, &request, fault);
+    done = plan_ways(pipeline, &request, fault);
     if (!done || pipeline->plan.lanes[0].backend == &backend_cpu)
         return_device(pipeline);
     return done;

@@ -31,6 +31,18 @@ struct pipeline_tee_end {
     char note[128]; /* else empty */
 };
 
+/* A way to run that was compared with another one, by what it costs. */
+struct pipeline_way {
+    struct columns columns;
+    uint64_t passes;     /* over all columns, or over spool files */
+    unsigned together;   /* steps that levels take at once, at most */
+    uint64_t read_bytes; /* of samples, with those of chunks that are needed in part; spool files are read and
+                            written, too */
+    uint64_t written_bytes;
+    size_t memory_bytes;
+    double seconds; /* forecast, with those for files */
+};
+
 struct pipeline;
 
 /* A request for a pipeline. It stays the caller's, and must not move. */
@@ -76,7 +88,10 @@ struct pipeline {
     /* Once it is planned; plan.setback also where that failed. There is no plan where the rank is idle. */
     struct ranks ranks;
     struct plan plan;
-    bool fits_share; /* the share is enough, without a pass over the data more */
+    bool fits_share;             /* the share is enough, without a pass over the data more */
+    struct pipeline_way ways[2]; /* where columns were tried: without them and, if they can be had, with; the
+                                    job tells which is taken */
+    size_t way_count;
 
     /* Once it has run. */
     enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */
@@ -95,7 +110,8 @@ struct pipeline {
     const char *device; /* instead of the request's, after a retreat */
     pthread_t starter;  /* the thread that starts the device which the request names */
     bool starts, holds_device;
-    size_t held_device; /* of the budget's */
+    size_t held_device;     /* of the budget's */
+    size_t beside_bytes[2]; /* of the input and the mask, where planes of them are read whole */
 };
 
 /* Open the input, and settle the job for it. The request stays where it is until the pipeline is closed, and

@@ -13,14 +13,7 @@
 #include "base/size.h"
 #include "lower.h"
 
-/* Along x, and in a volume along y: the axes within a plane. */
-#define AXES 2
-
-/* The halo of some stages along an axis, and what their edges are there. */
-struct halo {
-    size_t reach;
-    bool wraps, ends;
-};
+#include <string.h>
 
 static size_t reach_of(const struct op *op, unsigned axis)
 {
@@ -48,12 +41,12 @@ static size_t reach_of_step(const struct step *step, unsigned axis)
 }
 
 /* Add the reach of all steps of a stage; what is beyond any axis does not count. */
-static void add_stage(const struct stage *stage, const struct step *step, struct halo halos[AXES])
+static void add_stage(const struct stage *stage, const struct step *step, struct halo halos[HALO_AXES])
 {
     const bool wraps = edge_has(stage->edge.rule, EDGE_PERIODIC);
     const size_t most = SIZE_MAX / 4;
 
-    for (unsigned axis = 0; axis < AXES; axis++) {
+    for (unsigned axis = 0; axis < HALO_AXES; axis++) {
         struct halo *halo = &halos[axis];
         size_t reach = reach_of_step(step, axis);
         if (reach == 0)
@@ -66,8 +59,9 @@ static void add_stage(const struct stage *stage, const struct step *step, struct
     }
 }
 
-static bool add_up(const struct halo_request *request, struct halo halos[AXES], struct fault *fault)
+bool halo_find(const struct halo_request *request, struct halo halos[HALO_AXES], struct fault *fault)
 {
+    memset(halos, 0, HALO_AXES * sizeof *halos);
     for (size_t i = 0; i < request->stage_count; i++) {
         const struct stage *stage = &request->stages[i];
         struct step step;
@@ -81,37 +75,15 @@ static bool add_up(const struct halo_request *request, struct halo halos[AXES], 
     return true;
 }
 
-/* Widen the region by its halo along an axis. */
-static void widen(const struct halo *halo, const struct region *region, unsigned axis, size_t extent,
-                  struct region *box)
+struct range halo_widen(const struct halo *halo, struct range range, size_t extent)
 {
-    size_t first = region->first[axis], end = first + region->count[axis];
+    size_t first = range.first, end = first + range.count;
     bool leaves = first < halo->reach || extent - end < halo->reach;
 
-    if (leaves && halo->wraps && (halo->ends || region->count[axis] + 2 * halo->reach >= extent))
-        return;
-    if (leaves && halo->wraps) {
-        box->first[axis] = (first + extent - halo->reach) % extent;
-        box->count[axis] = region->count[axis] + 2 * halo->reach;
-        return;
-    }
-    box->first[axis] = first - size_least(first, halo->reach);
-    box->count[axis] = end + size_least(extent - end, halo->reach) - box->first[axis];
-}
-
-bool halo_widen(const struct halo_request *request, struct region *box, struct fault *fault)
-{
-    const struct grid *grid = request->grid;
-    struct halo halos[AXES] = {{.reach = 0}};
-    const struct region region = *box;
-
-    *box = region_of_planes(grid, 0, grid_planes(grid));
-    if (region_has_whole_planes(&region, grid))
-        return true;
-    if (!add_up(request, halos, fault))
-        return false;
-    widen(&halos[0], &region, 0, grid->nx, box);
-    if (grid->axes == 3)
-        widen(&halos[1], &region, 1, grid->ny, box);
-    return true;
+    if (leaves && halo->wraps && (halo->ends || range.count + 2 * halo->reach >= extent))
+        return (struct range){0, extent};
+    if (leaves && halo->wraps)
+        return (struct range){(first + extent - halo->reach) % extent, range.count + 2 * halo->reach};
+    first -= size_least(first, halo->reach);
+    return (struct range){first, end + size_least(extent - end, halo->reach) - first};
 }

@@ -20,8 +20,18 @@ struct halo_request {
     enum work_type work;
 };
 
-/* Widen a box, which is the region, along x and, in a volume, along y by what the stages reach; along the
-   planes it becomes all of the grid. Where an edge wraps, it may go past the end of an axis. */
-bool halo_widen(const struct halo_request *request, struct region *box, struct fault *fault);
+/* How far stages reach along an axis, and what their edges are there. */
+struct halo {
+    size_t reach;
+    bool wraps, ends;
+};
+
+/* The halos along x and, in a volume, along y: axes along which planes are cut. */
+#define HALO_AXES 2
+bool halo_find(const struct halo_request *request, struct halo halos[HALO_AXES], struct fault *fault);
+
+/* Widen a range of indices along an axis of such an extent by its halo. Where an edge wraps, it may go past
+   the end of the axis. */
+struct range halo_widen(const struct halo *halo, struct range range, size_t extent);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "format/gray_slice.h"
 #include "halo.h"
 #include "lower.h"
@@ -387,8 +388,7 @@ static void settle_mask(const struct source *mask, struct job *job)
 
     if (!job->masked || job->copies)
         return;
-    job->mask_plane_bytes = grid_plane_samples(&job->computed) / job->computed.channels *
-                            mask->header.grid.channels * sample_size(mask->header.type);
+    job->mask_pixel_bytes = mask->header.grid.channels * sample_size(mask->header.type);
     job->decode.masked = job->encode.masked = job->field.masked = true;
     job->decode.original.scale = 1.0;
     job->decode.original.mark = job->encode.mark;
@@ -398,13 +398,17 @@ static void settle_mask(const struct source *mask, struct job *job)
     job->decode.original.shift = none;
 }
 
-/* Where the region is in the box. */
+/* Where the column is in the box. */
 static struct region place_in_box(const struct job *job)
 {
     const struct grid *grid = &job->in.grid;
     const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
     struct region place = job->region;
 
+    for (unsigned axis = 0; axis < HALO_AXES; axis++) {
+        place.first[axis] += job->columns.written.first[axis];
+        place.count[axis] = job->columns.written.count[axis];
+    }
     for (unsigned axis = 0; axis < 3; axis++)
         place.first[axis] = (place.first[axis] + extents[axis] - job->box.first[axis]) % extents[axis];
     return place;
@@ -418,22 +422,86 @@ static void count_kept(const struct job *job, struct encoding *encoding)
         encoding->counted_rows = (struct range){job->kept.first[1], job->kept.count[1]};
 }
 
-/* The region with its halo; or whole planes, where all of the grid is looked at. */
-static bool settle_box(struct job *job, struct fault *fault)
+size_t job_columns(const struct job *job)
+{
+    return job->columns.count[0] * job->columns.count[1];
+}
+
+/* The axes of a plane. */
+static unsigned plane_axes(const struct grid *grid)
+{
+    return grid->axes == 3 ? 2 : 1;
+}
+
+/* Along an axis: the indices of a column, and those of its box as far as it needs them. */
+static struct range column_along(const struct job *job, unsigned axis, size_t index)
+{
+    const size_t before = index * job->columns.extent[axis];
+
+    return (struct range){job->region.first[axis] + before,
+                          size_least(job->columns.extent[axis], job->region.count[axis] - before)};
+}
+
+static struct range box_along(const struct job *job, unsigned axis, size_t index)
+{
+    const struct grid *grid = &job->in.grid;
+
+    return halo_widen(&job->columns.halos[axis], column_along(job, axis, index),
+                      axis == 0 ? grid->nx : grid->ny);
+}
+
+void job_go_to_column(struct job *job, size_t index)
+{
+    const size_t at[HALO_AXES] = {index % job->columns.count[0], index / job->columns.count[0]};
+    const size_t extents[HALO_AXES] = {job->in.grid.nx, job->in.grid.ny};
+    const struct region region = job->region;
+    struct columns *columns = &job->columns;
+
+    columns->index = index;
+    columns->written = (struct region){{0, 0, 0}, {region.count[0], region.count[1], region.count[2]}};
+    for (unsigned axis = 0; axis < plane_axes(&job->in.grid); axis++) {
+        const struct range column = column_along(job, axis, at[axis]), box = box_along(job, axis, at[axis]);
+        const bool goes_around = box.first + box.count > extents[axis];
+        /* One that needs less than the largest begins earlier where the grid ends. */
+        columns->written.first[axis] = column.first - region.first[axis];
+        columns->written.count[axis] = column.count;
+        job->box.first[axis] =
+            goes_around ? box.first : size_least(box.first, extents[axis] - job->box.count[axis]);
+    }
+    job->kept = place_in_box(job);
+    count_kept(job, &job->decode);
+    count_kept(job, &job->encode);
+}
+
+bool job_cut(struct job *job, const size_t extent[HALO_AXES], struct fault *fault)
 {
     const struct grid *grid = &job->in.grid;
     const struct halo_request halo = {job->stages, job->stage_count, grid, &job->field, job->work};
-    const bool all = job_waits_for_change(job) || job->measures;
+    const unsigned axes = plane_axes(grid);
+    struct columns *columns = &job->columns;
+    bool whole = region_has_whole_planes(&job->region, grid);
 
-    job->box = all ? region_of_planes(grid, 0, grid_planes(grid)) : job->region;
-    if (!halo_widen(&halo, &job->box, fault))
+    for (unsigned axis = 0; axis < HALO_AXES; axis++) {
+        columns->extent[axis] = axis < axes ? extent[axis] : job->region.count[axis];
+        columns->count[axis] = size_divided_up(job->region.count[axis], columns->extent[axis]);
+        whole = whole && columns->count[axis] == 1;
+    }
+    if (job_waits_for_change(job) || job->measures)
+        columns->halos[0] = columns->halos[1] = (struct halo){.reach = size_most(grid->nx, grid->ny)};
+    else if (!whole && !halo_find(&halo, columns->halos, fault))
         return false;
+    job->box = region_of_planes(grid, 0, grid_planes(grid));
+    for (unsigned axis = 0; axis < axes; axis++) {
+        job->box.count[axis] = 0;
+        for (size_t i = 0; i < columns->count[axis]; i++)
+            job->box.count[axis] = size_most(job->box.count[axis], box_along(job, axis, i).count);
+    }
     job->computed = region_grid(&job->box, grid);
-    job->kept = place_in_box(job);
     job->in_plane_bytes = grid_plane_samples(&job->computed) * sample_size(job->in.type);
     job->out_plane_bytes = grid_plane_samples(&job->computed) * sample_size(job->out.type);
-    count_kept(job, &job->decode);
-    count_kept(job, &job->encode);
+    job->mask_plane_bytes =
+        grid_plane_samples(&job->computed) / job->computed.channels * job->mask_pixel_bytes;
+    job_go_to_column(job, 0);
     return true;
 }
 
@@ -480,11 +548,11 @@ bool job_make(const struct job_request *request, const struct source *source, co
     job->encode.high = intensity_sample(&job->intensity, request->high);
     job->measures = request->ranged && request->auto_range;
     job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
-    if (!settle_box(job, fault)) {
+    settle_mask(mask, job);
+    if (!job_cut(job, job->region.count, fault)) {
         job_free(job);
         return false;
     }
-    settle_mask(mask, job);
     job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
     return true;
 }

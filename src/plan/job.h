@@ -7,6 +7,7 @@
 #include "model/stage.h"
 #include "kernels/backend.h"
 #include "format/format.h"
+#include "halo.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,18 +35,29 @@ struct job_request {
     struct region_request region; /* of the result, that is written */
 };
 
+/* Columns: the region cut along x and y into boxes that go through all planes, and are read, computed and
+   written one after the other. */
+struct columns {
+    size_t count[HALO_AXES];  /* along x and y; 1 and 1: the region is not cut */
+    size_t extent[HALO_AXES]; /* of each but the last, which may be narrower */
+    struct halo halos[HALO_AXES];
+    size_t index;          /* of the column that the job is at */
+    struct region written; /* where it is in the region */
+};
+
 /* A job that is settled for its input. job_make fills it in, and job_free releases it. */
 struct job {
     struct header in,
-        out;           /* of the whole grid; in has the spacing that filters take, out that of the output */
-    struct region box; /* of the grid, that is read and computed: of each plane what is needed. Where it goes
-                          past the end of an axis, it goes on at the beginning */
-    struct grid computed;                   /* the grid of the box */
-    struct region kept;                     /* of that, what is written */
-    size_t in_plane_bytes, out_plane_bytes; /* of a plane of the box, as it is read and before it is cut */
-    bool masked;                            /* samples outside a mask neither take part nor change */
-    size_t mask_plane_bytes;                /* of its plane in the mask's file; 0: the mask is not read */
-    struct region region;                   /* of the grid, that is written */
+        out; /* of the whole grid; in has the spacing that filters take, out that of the output */
+    struct columns columns;
+    struct region box; /* of the grid, that is read and computed for a column: of each plane what is needed.
+                          Where it goes past the end of an axis, it goes on at the beginning */
+    struct grid computed;                      /* the grid of the box, alike for all columns */
+    struct region kept;                        /* of that, what is written */
+    size_t in_plane_bytes, out_plane_bytes;    /* of a plane of the box, as it is read and before it is cut */
+    bool masked;                               /* samples outside a mask neither take part nor change */
+    size_t mask_pixel_bytes, mask_plane_bytes; /* of the box in the mask's file; 0: the mask is not read */
+    struct region region;                      /* of the grid, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
     struct range planes;    /* of the grid, that are written */
@@ -66,6 +78,12 @@ struct job {
 /* Make this process member `member` of `members` that write the job together, of which it writes the planes
    of `window`. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);
+
+/* Cut the region into columns of such extents along x and y, or make it one again by those of the region; the
+   job is then at the first. And go to another one: no extents change but those of what is kept. */
+bool job_cut(struct job *job, const size_t extent[HALO_AXES], struct fault *fault);
+void job_go_to_column(struct job *job, size_t index);
+size_t job_columns(const struct job *job);
 
 /* The pixels that are written, in all volumes. */
 uint64_t job_pixels(const struct job *job);

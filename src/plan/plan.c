@@ -44,7 +44,7 @@ static double expected_planes(const struct plan *plan)
     bool all = job_waits_for_change(job) || job->measures;
     size_t planes = all ? size_divided_up(plan->shape.planes, job->members) : job->window.count;
 
-    return (double)job->in.volumes * (double)planes;
+    return (double)job->in.volumes * (double)job_columns(job) * (double)planes;
 }
 
 /* The job as a prediction sees it. */
@@ -210,11 +210,12 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
         .part = region_is_part(job->region_kind) || (job->window.count < plan->shape.planes),
-        .at_once = region_is_part(job->region_kind) || request->split == SPLIT_PARTS,
+        .at_once = region_is_part(job->region_kind) || request->split == SPLIT_PARTS || job_columns(job) > 1,
         .measures = job->measures,
         .between_ranks = request->split == SPLIT_SHARES,
         .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
+        .least = request->least,
         .candidates = request->explains ? &plan->candidates : NULL,
     };
 }
@@ -378,7 +379,7 @@ static void count_reading(struct plan *plan, const struct source *source)
     const struct job *job = plan->job;
 
     plan->read = read_by(plan);
-    plan->read_bytes = (uint64_t)job->in.volumes *
+    plan->read_bytes = (uint64_t)job->in.volumes * job_columns(job) *
                        (source->random ? (uint64_t)plan->read.count * job->in_plane_bytes
                                        : (uint64_t)plan->shape.planes * header_plane_bytes(&job->in));
 }

@@ -37,7 +37,8 @@ struct plan {
                       if it needs all */
     struct range read;   /* the planes of which the box is read, by all processes together; they may go past
                             the last one and on at the first */
-    uint64_t read_bytes; /* of samples of the input, in all volumes; where planes come in turn, all of them */
+    uint64_t read_bytes; /* of samples of the input, in all volumes and columns; where planes come in turn,
+                            all of them */
     struct schedule_candidates candidates; /* if the request asks for them */
     bool adds;                             /* the run adds samples or changes up */
     size_t held_bytes;                     /* what the source itself holds */

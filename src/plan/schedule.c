@@ -317,6 +317,7 @@ static struct attempt attempt_of(const struct schedule_request *request,
                      .passes = 1,
                      .routine_bytes = forms_fitting_bytes(request->forms, request->levels, together)}};
 
+    attempt.schedule.tight = candidate->lean || candidate->together < levels_most_together(request->levels);
     attempt.unrolled = candidate->unrolled;
     attempt.levels.together = candidate->together;
     attempt.levels.on_trial = attempt.levels.unrolled = candidate->spooled;
@@ -578,10 +579,12 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
     char needed[32], allowed[32];
     size_t least = request->at_once ? least_at_once(request) : least_memory(request);
 
+    if (request->least != NULL)
+        *request->least = least;
     if (least == SIZE_MAX)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
     number_format_bytes((double)least, needed, sizeof needed);
-    if (request->memory > 0 && least > request->memory && request->at_once)
+    if (request->memory > 0 && least > request->memory && request->at_once && request->part)
         return fault_raise(
             fault, STATUS_LIMIT,
             "--memory: a part takes one pass over the data, which needs %s (%zu bytes), and %s "

@@ -70,6 +70,7 @@ struct schedule_request {
     bool measures;            /* all of the result is looked at before any of it leaves */
     bool between_ranks;       /* the devices that share the planes are of ranks, one each */
     size_t change_bytes;      /* what the changes of a step take on their way between them */
+    size_t *least;            /* where nothing fits: told how much memory would do; NULL: nobody asks */
     struct schedule_candidates *candidates; /* filled in with the candidates; NULL: nobody asks */
 };
 
@@ -82,12 +83,13 @@ struct schedule {
     bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */
-    size_t devices;      /* that share the planes, each with fields of its own, */
-    size_t lanes;        /* and how many of them are this process's */
-    size_t halo;         /* planes that each of them holds beside its own, on either side */
-    size_t depth;        /* planes that levels lag behind those read */
-    size_t slab, batch;  /* planes */
-    size_t window;       /* planes that a field holds */
+    bool tight; /* for want of memory, it has to be so, or to take fewer steps at once than its forms can */
+    size_t devices;     /* that share the planes, each with fields of its own, */
+    size_t lanes;       /* and how many of them are this process's */
+    size_t halo;        /* planes that each of them holds beside its own, on either side */
+    size_t depth;       /* planes that levels lag behind those read */
+    size_t slab, batch; /* planes */
+    size_t window;      /* planes that a field holds */
     unsigned readers, writers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     size_t tee_buffers;             /* likewise, of states on the way */

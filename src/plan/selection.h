@@ -36,6 +36,7 @@ struct plan_request {
     void (*on_start)(void *listener); /* called before the plan waits for a device that takes long to start */
     void *listener;                   /* NULL: nobody uses that time */
     struct schedule_limits limits;
+    size_t *least; /* where memory is too short: told how much would do; NULL: nobody asks */
 };
 
 /* The devices of a plan, and the reason. */

@@ -169,6 +169,18 @@ bool output_write_at(struct output *output, void *samples, size_t volume, struct
                                      written.count * output->plane_bytes, fault);
 }
 
+bool output_write_column(struct output *output, void *samples, size_t volume, struct range planes,
+                         struct fault *fault)
+{
+    const struct job *job = output->job;
+    struct region box = job->columns.written;
+
+    cut(job, samples, planes.count);
+    box.first[2] = planes.first - job->planes.first;
+    box.count[2] = planes.count;
+    return sink_write_box(output->sink, samples, volume, &box, fault);
+}
+
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)
 {
     return output->fringe.file == NULL || gather_fringe(&output->fringe, peers, fault);

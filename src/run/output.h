@@ -64,6 +64,10 @@ bool output_write(struct output *output, void *samples, size_t planes, struct fa
 bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
 
+/* Write some planes of the job's column, as sinks take those (sink_write_box). */
+bool output_write_column(struct output *output, void *samples, size_t volume, struct range planes,
+                         struct fault *fault);
+
 /* Once all ranks have written, all together: rank 0 gets what others kept, and writes it. */
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault);
 void output_close(struct output *output);

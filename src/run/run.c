@@ -3,7 +3,8 @@
    - in one pass over the planes, behind which all levels lag (pass.c);
    - with all planes in the fields, if all must be there before any is written, or if several members share
    them;
-   - in several passes, the passes of a route, between which the planes stand in spool files (stops.c).
+   - in several passes, the passes of a route, between which the planes stand in spool files (stops.c);
+   - column by column, if the job is cut: each in one of these ways, as if it were all.
 
    The stage with --until takes its steps on trial. In the fields, a step that is checked is a pass of its
    own, and its changes are added up. Over spool files, a pass takes many steps before anyone knows whether
@@ -34,6 +35,7 @@ struct until {
 /* A run under way. */
 struct running {
     struct run run;
+    struct job job; /* the plan's, which goes from column to column */
     const struct run_request *request;
     struct stops stops;
     struct route route; /* over spool files */
@@ -322,13 +324,29 @@ static bool filter_at_once(struct running *running)
     return pass_make(&running->run, &pass);
 }
 
-static bool filter_all(struct running *running)
+static bool filter_column(struct running *running)
 {
     const struct schedule *schedule = &running->run.plan->schedule;
 
     return schedule->spooled ? filter_over_spools(running)
            : schedule->whole ? filter_in_fields(running)
                              : filter_at_once(running);
+}
+
+/* No stage of a job that is cut looks at all of the result. */
+static bool filter_all(struct running *running)
+{
+    const size_t columns = job_columns(&running->job);
+    bool done = true;
+
+    for (size_t i = 0; done && i < columns; i++) {
+        if (columns > 1) {
+            job_go_to_column(&running->job, i);
+            running->run.encode = running->job.encode;
+        }
+        done = filter_column(running);
+    }
+    return done;
 }
 
 /* The observer of --stats comes first, then those of the request. */
@@ -442,7 +460,7 @@ static double work_ahead(const struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++)
         sweeps += (double)plan->job->stages[i].steps * (double)plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)plan->shape.planes;
-    return sweeps * (double)computed_planes(plan) * plan->plane_samples;
+    return sweeps * (double)computed_planes(plan) * plan->plane_samples * (double)job_columns(plan->job);
 }
 
 /* Rank 0 reports figures of all ranks, so it gathers them once each has made its part. */
@@ -460,7 +478,7 @@ static bool finish_files(struct running *running)
 {
     struct run *run = &running->run;
     double begun = clock_seconds(), seconds;
-    bool done = !stops_is_last_volume(&running->stops) ||
+    bool done = !stops_is_last(&running->stops) ||
                 (sink_finish(running->stops.output.sink, run->fault) && tees_finish(&run->tees, run->fault));
 
     seconds = clock_seconds() - begun;
@@ -535,7 +553,9 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
 {
     struct running running = {
         .request = request,
-        .stops = stops_of(plan, request->volume, source, request->mask, sink, &running.run.encode),
+        .job = *plan->job,
+        .stops =
+            stops_of(plan, &running.job, request->volume, source, request->mask, sink, &running.run.encode),
         .run = {.plan = plan,
                 .team = {.plan = plan,
                          .members = running.sweeps,
@@ -544,7 +564,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                          .sink = sink,
                          .fault = fault},
                 .lane = &plan->lanes[0],
-                .job = plan->job,
+                .job = &running.job,
                 .fault = fault,
                 .peers = request->peers,
                 .sink = sink,

@@ -14,9 +14,10 @@
 
 #include <math.h>
 
-bool stops_is_last_volume(const struct stops *stops)
+bool stops_is_last(const struct stops *stops)
 {
-    return stops->volume + 1 >= stops->job->in.volumes;
+    return stops->volume + 1 >= stops->job->in.volumes &&
+           stops->job->columns.index + 1 == job_columns(stops->job);
 }
 
 /* The next planes, or the job's box of each. */
@@ -47,7 +48,7 @@ static bool end_source(void *file, struct fault *fault)
 {
     const struct stops *stops = file;
 
-    return !stops_is_last_volume(stops) ||
+    return !stops_is_last(stops) ||
            (source_end(stops->source, fault) && (stops->mask == NULL || source_end(stops->mask, fault)));
 }
 
@@ -106,6 +107,13 @@ static bool write_anywhere(void *file, void *samples, struct range planes, struc
     struct stops *stops = file;
 
     return output_write_at(&stops->output, samples, stops->volume, planes, fault);
+}
+
+static bool write_column(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    struct stops *stops = file;
+
+    return output_write_column(&stops->output, samples, stops->volume, planes, fault);
 }
 
 void stops_begin_to_reserve(struct stops *stops)
@@ -170,8 +178,10 @@ static struct stop from_source(struct stops *stops)
 static struct stop to_sink(struct stops *stops)
 {
     const bool random = stops->output.sink->samples.file != NULL || stops->output.sink->random;
-    const struct io_end in_order = {.file = stops, .move = write_in_order};
-    const struct io_end anywhere = {.file = stops, .prepare = reserve_sink, .move = write_anywhere};
+    const bool cut = job_columns(stops->job) > 1;
+    const struct io_end in_order = {.file = stops, .move = cut ? write_column : write_in_order};
+    const struct io_end anywhere = {
+        .file = stops, .prepare = reserve_sink, .move = cut ? write_column : write_anywhere};
 
     return (struct stop){.end = random ? anywhere : in_order,
                          .encoding = stops->encode,
@@ -211,21 +221,21 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
     return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
 }
 
-struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct source *mask,
-                      struct sink *sink, const struct encoding *encode)
+struct stops stops_of(const struct plan *plan, const struct job *job, size_t volume, struct source *source,
+                      struct source *mask, struct sink *sink, const struct encoding *encode)
 {
     return (struct stops){
         .plan = plan,
-        .job = plan->job,
+        .job = job,
         .volume = volume,
         .source = source,
-        .mask = plan->job->mask_plane_bytes > 0 ? mask : NULL,
-        .output = {.job = plan->job, .sink = sink},
+        .mask = job->mask_plane_bytes > 0 ? mask : NULL,
+        .output = {.job = job, .sink = sink},
         .reserved = volume > 0,
         .encode = encode,
         .spools = {{{.descriptor = -1}, plan->work_plane_bytes},
                    {{.descriptor = -1}, plan->work_plane_bytes}},
-        .spooled = {.type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0},
+        .spooled = {.type = work_sample(job->work), .channels = plan->shape.channels, .gamma = 1.0},
         .held.descriptor = -1};
 }
 

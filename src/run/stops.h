@@ -58,18 +58,18 @@ struct stops {
     struct spool held;       /* for what the source itself holds, as an interlaced picture */
 };
 
-/* The stops of a run; nothing is open yet. The encoding is read when planes go into the sink, so it may
-   change until then. */
-struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct source *mask,
-                      struct sink *sink, const struct encoding *encode);
+/* The stops of a run; nothing is open yet. Between passes the job may go to another column. The encoding is
+   read when planes go into the sink, so it may change until then. */
+struct stops stops_of(const struct plan *plan, const struct job *job, size_t volume, struct source *source,
+                      struct source *mask, struct sink *sink, const struct encoding *encode);
 
 /* Create the spool files that the plan asks for. They are to be closed, also after a failure; source and sink
    stay open. */
 bool stops_open(struct stops *stops, struct fault *fault);
 void stops_close(struct stops *stops);
 
-/* The last volume ends the source, and its run the sink. */
-bool stops_is_last_volume(const struct stops *stops);
+/* The last column of the last volume ends the source, and its run the sink. */
+bool stops_is_last(const struct stops *stops);
 
 /* Let the sink begin to take room for all of its samples; and wait until it has taken it. */
 void stops_begin_to_reserve(struct stops *stops);
