@@ -107,7 +107,7 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
 
 /* Up to so many bytes between two runs it takes less time to copy than to ask twice. Runs that are read
    together have room for so many. */
-enum { NEAR = 4096, TOGETHER = 64 << 10 };
+enum { NEAR = 8192, TOGETHER = 64 << 10 };
 
 /* How many runs are read at once. */
 static size_t runs_together(const struct region_runs *runs)
