@@ -35,10 +35,9 @@ enum { SLOTS_BESIDE = 2, ZSTD_LEVEL = 3, KEY_BYTES = 256, NAME_BYTES = 256 };
 #define CHUNK_SAMPLES_LEAST ((size_t)4 << 10)
 #define CHUNK_SAMPLES_MOST  ((size_t)16 << 20)
 
-/* How an array is cut: extents, and how many chunks of a shard, and chunks and shards of the array, lie along
-   an axis. */
+/* How an array is cut: extents, and how many chunks of a shard, and of the array, lie along an axis. */
 struct layout {
-    size_t extents[AXES], chunk[AXES], in_shard[AXES], chunks[AXES], shards[AXES];
+    size_t extents[AXES], chunk[AXES], in_shard[AXES], chunks[AXES];
     size_t channels;
     struct codec_chain chain; /* of a chunk */
 };
@@ -57,6 +56,12 @@ struct slot {
     size_t size; /* 0: all of its samples are 0 */
     bool failed; /* with this fault */
     struct fault fault;
+};
+
+/* What a worker has to itself. */
+struct worker {
+    struct codec_worker *codec;
+    unsigned char *chunk; /* to gather samples */
 };
 
 /* A box of whole shards along x and y, that planes come of: its samples, the shards before it, and its own.
@@ -78,8 +83,7 @@ struct zarr_sink {
     size_t workers, slot_count, under_way;
     struct ordered_work *ordered;
     struct slot *slots;
-    struct codec_worker **codecs;
-    unsigned char **chunks; /* of workers, to gather samples */
+    struct worker *at_work; /* so many as `workers` */
 
     /* Of the shards of a layer: where each of their chunks is, and their bytes so far. */
     struct codec_place *places;
@@ -112,7 +116,7 @@ static void take_chunks(const struct header *header, const struct source *origin
     const struct zarr_source *zarr =
         origin != NULL && origin->format->family == FAMILY_ZARR ? origin->state : NULL;
     const bool is_flat = header->grid.axes < 3;
-    size_t chunk[AXES], samples = 1;
+    size_t chunk[AXES], file[AXES], samples = 1;
 
     if (zarr == NULL)
         return;
@@ -120,6 +124,7 @@ static void take_chunks(const struct header *header, const struct source *origin
         const size_t axis = zarr->space[is_flat && i == PLANES ? 1 : COLUMNS - i];
         const bool has = axis != ARRAY_NO_AXIS && !(is_flat && i == ROWS);
         chunk[i] = size_least(has ? zarr->array.chain.extents[axis] : 1, layout->extents[i]);
+        file[i] = has ? zarr->array.file[axis] : 1;
         samples *= chunk[i];
         if (samples > CHUNK_SAMPLES_MOST)
             return;
@@ -128,10 +133,8 @@ static void take_chunks(const struct header *header, const struct source *origin
         chunk[PLANES] > size_most(layout->chunk[PLANES], SHELF_BYTES / header_plane_bytes(header)))
         return;
     memcpy(layout->chunk, chunk, sizeof chunk);
-    for (size_t i = 0; i < AXES && zarr->array.sharded; i++) {
-        const size_t axis = zarr->space[is_flat && i == PLANES ? 1 : COLUMNS - i];
-        shard[i] = axis == ARRAY_NO_AXIS || (is_flat && i == ROWS) ? 1 : zarr->array.file[axis];
-    }
+    if (zarr->array.sharded)
+        memcpy(shard, file, sizeof file);
 }
 
 static struct layout layout_of(const struct header *header, const struct sink_request *request)
@@ -148,7 +151,6 @@ static struct layout layout_of(const struct header *header, const struct sink_re
     for (size_t i = 0; i < AXES; i++) {
         layout.chunks[i] = size_divided_up(layout.extents[i], layout.chunk[i]);
         layout.in_shard[i] = size_least(layout.chunks[i], size_most(1, shard[i] / layout.chunk[i]));
-        layout.shards[i] = size_divided_up(layout.chunks[i], layout.in_shard[i]);
         chain->extents[i] = layout.chunk[i];
     }
     chain->codecs[chain->count++] = (struct codec){.kind = CODEC_BYTES, .big = header->endian == ENDIAN_BIG};
@@ -263,12 +265,12 @@ static void encode(void *context, size_t index, unsigned worker)
 {
     const struct zarr_sink *state = context;
     struct slot *slot = &state->slots[index];
-    unsigned char *chunk = state->chunks[worker];
+    unsigned char *chunk = state->at_work[worker].chunk;
 
     gather(state, &slot->cell, chunk);
     slot->size = 0;
     slot->failed = !is_zero(chunk, codec_plain_bytes(&state->layout.chain)) &&
-                   !codec_encode(state->codecs[worker], chunk, slot->coded, &slot->size, &slot->fault);
+                   !codec_encode(state->at_work[worker].codec, chunk, slot->coded, &slot->size, &slot->fault);
 }
 
 /* ---- shards ---- */
@@ -412,9 +414,8 @@ static bool make_workers(struct zarr_sink *state, struct fault *fault)
     const char *purpose = "the chunks of an output";
 
     state->slots = mem_zeroed(state->slot_count, sizeof *state->slots, purpose, fault);
-    state->codecs = mem_zeroed(state->workers, sizeof(struct codec_worker *), purpose, fault);
-    state->chunks = mem_zeroed(state->workers, sizeof(unsigned char *), purpose, fault);
-    if (state->slots == NULL || state->codecs == NULL || state->chunks == NULL)
+    state->at_work = mem_zeroed(state->workers, sizeof *state->at_work, purpose, fault);
+    if (state->slots == NULL || state->at_work == NULL)
         return false;
     for (size_t i = 0; i < state->slot_count; i++) {
         state->slots[i].coded = mem_alloc(codec_coded_bytes(chain), 1, purpose, fault);
@@ -422,8 +423,9 @@ static bool make_workers(struct zarr_sink *state, struct fault *fault)
             return false;
     }
     for (size_t i = 0; i < state->workers; i++) {
-        state->chunks[i] = mem_alloc(codec_plain_bytes(chain), 1, purpose, fault);
-        if (state->chunks[i] == NULL || !codec_worker_create(&state->codecs[i], chain, fault))
+        struct worker *worker = &state->at_work[i];
+        worker->chunk = mem_alloc(codec_plain_bytes(chain), 1, purpose, fault);
+        if (worker->chunk == NULL || !codec_worker_create(&worker->codec, chain, fault))
             return false;
     }
     return ordered_work_open(&state->ordered, state->slot_count, (unsigned)state->workers, encode, state,
@@ -556,13 +558,12 @@ void zarr_sink_discard(struct sink *sink)
     ordered_work_close(state->ordered);
     for (size_t i = 0; state->slots != NULL && i < state->slot_count; i++)
         mem_free(state->slots[i].coded);
-    for (size_t i = 0; state->codecs != NULL && i < state->workers; i++)
-        codec_worker_free(state->codecs[i]);
-    for (size_t i = 0; state->chunks != NULL && i < state->workers; i++)
-        mem_free(state->chunks[i]);
+    for (size_t i = 0; state->at_work != NULL && i < state->workers; i++) {
+        codec_worker_free(state->at_work[i].codec);
+        mem_free(state->at_work[i].chunk);
+    }
     mem_free(state->slots);
-    mem_free(state->codecs);
-    mem_free(state->chunks);
+    mem_free(state->at_work);
     mem_free(state->places);
     mem_free(state->shard_bytes);
     mem_free(state->shelf);

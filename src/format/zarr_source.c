@@ -20,11 +20,9 @@ static bool read_tree(const struct store *store, const char *key, struct json_tr
 {
     char *text;
     size_t size;
-    bool done;
+    bool done = store_load(store, key, JSON_MOST_BYTES, &text, &size, fault) &&
+                (text == NULL || json_read(tree, text, size, fault) || store_prefix(store, key, fault));
 
-    if (!store_load(store, key, JSON_MOST_BYTES, &text, &size, fault))
-        return false;
-    done = text == NULL || json_read(tree, text, size, fault) || store_prefix(store, key, fault);
     mem_free(text);
     return done;
 }

@@ -153,44 +153,43 @@ static bool read_fill(struct array *array, const struct json_value *value, struc
 
 /* ---- extents ---- */
 
+/* Whether so many samples of some bytes can be addressed. */
+static bool check_product(const char *field, const uint64_t *counts, size_t axes, size_t bytes,
+                          struct fault *fault)
+{
+    for (size_t i = 0; i < axes; i++) {
+        if (counts[i] == 0 || counts[i] > SIZE_MAX || !mem_product(&bytes, bytes, (size_t)counts[i]))
+            return fault_raise(fault, STATUS_INPUT, "%s: an extent of 0, or more than can be addressed",
+                               field);
+    }
+    return true;
+}
+
 /* Extents of chunks, none of which is 0. */
 static bool read_extents(struct array *array, const char *field, const struct json_value *value,
                          size_t extents[ARRAY_MOST_AXES], struct fault *fault)
 {
     uint64_t counts[ARRAY_MOST_AXES];
-    size_t axes, samples = 1;
+    size_t axes;
 
     if (!json_counts_of(value, counts, ARRAY_MOST_AXES, &axes) || axes != array->axes)
         return fault_raise(fault, STATUS_INPUT, "%s: not %zu counts", field, array->axes);
-    for (size_t i = 0; i < axes; i++) {
+    for (size_t i = 0; i < axes; i++)
         extents[i] = (size_t)counts[i];
-        if (counts[i] == 0 || counts[i] > SIZE_MAX || !mem_product(&samples, samples, extents[i]))
-            return fault_raise(fault, STATUS_INPUT, "%s: an extent of 0, or more than can be addressed",
-                               field);
-    }
     /* Some room is left for what codecs add. */
-    return samples <= SIZE_MAX / 64 ||
-           fault_raise(fault, STATUS_INPUT, "%s: more than can be addressed", field);
+    return check_product(field, counts, axes, 64, fault);
 }
 
 /* The axes of the array, which all other lists are held against. */
 static bool read_shape(struct array *array, const struct json_value *value, struct fault *fault)
 {
-    size_t bytes = sample_size(array->chain.type);
-
     if (value != NULL && value->kind == JSON_ARRAY && (value->count == 0 || value->count > ARRAY_MOST_AXES))
         return fault_raise(fault, STATUS_INPUT, "shape: %u axes, and 1 to %d are supported", value->count,
                            ARRAY_MOST_AXES);
     if (!json_counts_of(value, array->shape, ARRAY_MOST_AXES, &array->axes))
         return refuse_value("shape", value, fault);
-    for (size_t i = 0; i < array->axes; i++) {
-        if (array->shape[i] == 0)
-            return fault_raise(fault, STATUS_INPUT, "shape: an extent of 0");
-        if (array->shape[i] > SIZE_MAX || !mem_product(&bytes, bytes, (size_t)array->shape[i]))
-            return fault_raise(fault, STATUS_INPUT, "shape: more than can be addressed");
-    }
     array->chain.axes = array->axes;
-    return true;
+    return check_product("shape", array->shape, array->axes, sample_size(array->chain.type), fault);
 }
 
 /* ---- version 2 ---- */

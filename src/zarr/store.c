@@ -175,23 +175,16 @@ bool store_load(const struct store *store, const char *key, size_t most, char **
                 struct fault *fault)
 {
     struct store_file file;
-    bool done;
+    bool done = store_find(store, key, &file, fault);
 
     *text = NULL;
-    *size = 0;
-    if (!store_find(store, key, &file, fault))
-        return false;
-    if (file.descriptor < 0)
-        return true;
+    if (!done || file.descriptor < 0)
+        return done;
     done = file.bytes <= most || store_refuse(store, key, fault, "more than %zu MiB", most >> 20);
     if (done) {
         *size = (size_t)file.bytes;
         *text = mem_alloc(*size, 1, "metadata", fault);
         done = *text != NULL && store_read(store, key, &file, 0, *text, *size, fault);
-    }
-    if (!done) {
-        mem_free(*text);
-        *text = NULL;
     }
     store_file_close(&file);
     return done;

@@ -60,8 +60,8 @@ bool store_read(const struct store *store, const char *key, const struct store_f
                 void *bytes, size_t size, struct fault *fault);
 void store_file_close(struct store_file *file);
 
-/* Read all of a file, which may have at most so many bytes; *text is NULL where there is none, else to be
-   released with mem_free. */
+/* Read all of a file, which may have at most so many bytes; *text is NULL where there is none, and is to be
+   released with mem_free in any case. */
 bool store_load(const struct store *store, const char *key, size_t most, char **text, size_t *size,
                 struct fault *fault);
 
