@@ -7,12 +7,14 @@
  * with names, a thread walks along the rows with four columns (two of a volume), two rows at a time. What two
  * windows below each other share of a column is sorted once, and two windows side by side merge the columns
  * that they share once. Elsewhere a thread bisects: it counts the samples up to the middle of what is left,
- * and both ends then move to samples; where some may be missing, it first counts those that are there. Adds:
- * networks that are merges of sorted lists (Batcher), of which the compiler drops whatever no result needs.
- * Costs: 18 minima and maxima a sample for 3×3, 70 for 5×5, 110 for 3×3×3, in the pipeline that has half of
- * the lanes; edges have a loop of their own, since indices would go through it, too. Bisection reads all
- * samples of the window some eight times from L1. Traffic per sample: 2 words. Wins when: the op is a rank,
- * but no extreme of taps along one axis (cuda_axis.cu). */
+ * and both ends then move to samples; where some may be missing, it first counts those that are there.
+ * Missing samples are the last in order; where a window with a name has some, the list of the columns that
+ * two windows share moves up by as many places as the rank is lower. Adds: networks that are merges of sorted
+ * lists (Batcher), of which the compiler drops whatever no result needs. Costs: 18 minima and maxima a sample
+ * for 3×3, 70 for 5×5, 110 for 3×3×3, in the pipeline that has half of the lanes; edges have a loop of their
+ * own, since indices would go through it, too. Bisection reads all samples of the window some eight times
+ * from L1. Traffic per sample: 2 words. Wins when: the op is a rank, but no extreme of taps along one axis
+ * (cuda_axis.cu). */
 #include "kernels/cuda/ladder/cuda_each_sample.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 
@@ -170,6 +172,18 @@ CUDA_INLINE Order select_of(const Order (&a)[M], const Order (&b)[N])
     return least;
 }
 
+/* Put a first sample into a list so many times; the last ones go. */
+template <int N, typename Order> CUDA_INLINE void move_up(Order (&sorted)[N], int places, Order first)
+{
+#pragma unroll 1
+    for (; places > 0; places--) {
+#pragma unroll
+        for (int i = N - 1; i > 0; i--)
+            sorted[i] = sorted[i - 1];
+        sorted[0] = first;
+    }
+}
+
 /* ---- medians of windows with networks ---- */
 
 /* What a block computes: planes of a volume row by row, or a picture, whose planes are its rows. */
@@ -184,6 +198,7 @@ template <typename T> struct median_walk {
     cuda_edge<T> edge;
     struct reach x, along, across; /* of the window; across: planes of a volume */
     T sign;                        /* -1: the greatest comes first */
+    double percent;                /* where samples may be missing: struct op */
 };
 
 /* As many samples as a thread owns side by side, without room after them. */
@@ -193,8 +208,8 @@ template <typename T, int Count> struct alignas(Count * sizeof(T) < 16 ? Count *
 
 /* A window of (2 Radius + 1)² samples, or with Depth of as many planes. Of a volume, where columns cost most,
    lanes get the sorted columns beside their own from their neighbours, and the first and the last one have no
-   samples of their own to find. */
-template <typename T_, int Radius_, bool Solid_> struct median_form {
+   samples of their own to find. Missing: some samples may be missing. */
+template <typename T_, int Radius_, bool Solid_, bool Missing_> struct median_form {
     using T = T_;
     using Order = typename order_for<T>::type;
     static constexpr int Radius = Radius_, Side = 2 * Radius + 1, Depth = Solid_ ? Side : 1;
@@ -205,12 +220,15 @@ template <typename T_, int Radius_, bool Solid_> struct median_form {
     static constexpr int List = Side * Depth, Rank = Side * List / 2;
     static constexpr bool Light = !Solid_ && Radius == 1 && sizeof(T) == 4; /* memory binds */
     static constexpr int Warps = Light ? 8 : 4, Run = Light ? 16 : 32;      /* rows of a thread */
-    static constexpr bool Solid = Solid_;
+    static constexpr bool Solid = Solid_, Missing = Missing_;
     static_assert(!Solid || Radius == 1, "columns of a volume are merged from three lists");
 
-    /* Blocks that a multiprocessor should hold. Elsewhere than on 9.0, ptxas wants more registers for 5x5. */
+    /* Blocks that a multiprocessor should hold. Elsewhere than on 9.0, ptxas wants more registers for 5x5. In
+       pictures, what moves up for missing samples takes many. */
     static __host__ __device__ constexpr int residents(int code)
     {
+        if (Missing && !Solid)
+            return 2;
         return Light || (Radius > 1 && code != 90) ? 3 : 4;
     }
 };
@@ -347,11 +365,53 @@ CUDA_INLINE void merge_shared(const typename Form::Order (*lists)[Form::List],
     }
 }
 
+/* How many samples of a sorted list are missing. */
+template <int N, typename Order> CUDA_INLINE int count_missing(const Order (&sorted)[N], Order missing)
+{
+    int count = 0;
+
+    if (sorted[N - 1] < missing)
+        return 0;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        count += sorted[i] < missing ? 0 : 1;
+    return count;
+}
+
+/* The median of a window, from the list of its own column and that of those that another window has as well.
+   The places by which the rank is lower where samples are missing are given to samples before all others. The
+   shared list loses as many at its end, which are far behind the median. */
+template <typename Form>
+CUDA_INLINE typename Form::T find_median(const median_walk<typename Form::T> &walk,
+                                         const typename Form::Order (&own)[Form::List],
+                                         const typename Form::Order (&shared)[2 * Form::Radius * Form::List])
+{
+    using T = typename Form::T;
+    using Order = typename Form::Order;
+    constexpr int Taps = Form::Side * Form::List;
+
+    if constexpr (Form::Missing) {
+        const Order last = order_of(T(NAN));
+        const int missing = count_missing(own, last) + count_missing(shared, last);
+        if (missing > 0) {
+            Order rest[2 * Form::Radius * Form::List];
+#pragma unroll
+            for (int i = 0; i < 2 * Form::Radius * Form::List; i++)
+                rest[i] = shared[i];
+            const auto there = static_cast<uint32_t>(max(Taps - missing, 1));
+            move_up(rest, Form::Rank - static_cast<int>(arith_rank_among(there, walk.percent, Form::Rank)),
+                    order_of(-T(INFINITY)));
+            return ordered(select_of<Form::Rank>(own, rest)) * walk.sign;
+        }
+    }
+    return ordered(select_of<Form::Rank>(own, shared)) * walk.sign;
+}
+
 /* The medians of a line, from what its columns have in common with those of its neighbour, and their slices
    that the neighbour has not. */
 template <typename Form>
 CUDA_INLINE median_pack<typename Form::T, Form::Columns>
-find_medians(typename Form::T sign,
+find_medians(const median_walk<typename Form::T> &walk,
              const typename Form::Order (&common)[Form::Cells][Form::List - Form::Depth],
              const typename Form::Order (&slice)[Form::Cells][Form::Depth])
 {
@@ -373,11 +433,21 @@ find_medians(typename Form::T sign,
     for (int i = 0; i < Form::Columns; i += 2) {
         Order shared[2 * Form::Radius * Form::List];
         merge_shared<Form>(&lists[i + 1], shared);
-        medians.samples[i] = ordered(select_of<Form::Rank>(lists[i], shared)) * sign;
-        medians.samples[i + 1] =
-            ordered(select_of<Form::Rank>(lists[i + 2 * Form::Radius + 1], shared)) * sign;
+        medians.samples[i] = find_median<Form>(walk, lists[i], shared);
+        medians.samples[i + 1] = find_median<Form>(walk, lists[i + 2 * Form::Radius + 1], shared);
     }
     return medians;
+}
+
+/* What is missing stays so. */
+template <int Count, typename T>
+CUDA_INLINE void keep_missing(const T *old, int count, median_pack<T, Count> *medians)
+{
+#pragma unroll
+    for (int i = 0; i < Count; i++) {
+        if (i < count && old[i] != old[i])
+            medians->samples[i] = old[i];
+    }
 }
 
 /* Store those that the edge rule does not hold. */
@@ -458,8 +528,10 @@ template <typename Form, bool Easy> struct median_lines {
         return Form::First == 0 || (threadIdx.x >= Form::First && threadIdx.x < CUDA_WARP - Form::First);
     }
 
-    CUDA_INLINE void store(int number, const pack &medians)
+    CUDA_INLINE void store(int number, pack medians)
     {
+        if (Form::Missing && number < count && stores())
+            keep_missing(old + place.x, Easy ? Form::Columns : walk.nx - place.x, &medians);
         if constexpr (Easy) {
             if (stores())
                 *reinterpret_cast<pack *>(to + place.x) = medians;
@@ -496,10 +568,10 @@ template <typename Form, bool Easy> struct median_lines {
 #pragma unroll
             for (int i = 0; i < Form::Cells; i++)
                 sort_common<Form>(slices, i, common[i]);
-            store(number, find_medians<Form>(walk.sign, common, slices[0]));
+            store(number, find_medians<Form>(walk, common, slices[0]));
             if (Easy && number + 2 < count)
                 load(number + 2 + 2 * Form::Radius);
-            store(number + 1, find_medians<Form>(walk.sign, common, slices[Form::Side]));
+            store(number + 1, find_medians<Form>(walk, common, slices[Form::Side]));
         }
     }
 };
@@ -594,15 +666,22 @@ template <typename T> int median_radius(const struct op *op, bool is_picture)
 }
 
 /* Call act with the form of such a median. */
-template <typename T, typename Act> auto with_median(const struct op *op, bool is_picture, const Act &act)
+template <typename T, bool Missing, typename Act>
+auto with_median(const struct op *op, bool is_picture, const Act &act)
 {
     if constexpr (sizeof(T) == sizeof(float)) {
         if (!is_picture)
-            return act(median_form<T, 1, true>());
+            return act(median_form<T, 1, true, Missing>());
         if (op->x.high == 2)
-            return act(median_form<T, 2, false>());
+            return act(median_form<T, 2, false, Missing>());
     }
-    return act(median_form<T, 1, false>());
+    return act(median_form<T, 1, false, Missing>());
+}
+
+template <typename T, typename Act> auto with_median(const struct op *op, bool is_picture, const Act &act)
+{
+    return op->missing ? with_median<T, true>(op, is_picture, act)
+                       : with_median<T, false>(op, is_picture, act);
 }
 
 /* Blocks of a launch: along x, along the walk, layers. */
@@ -678,6 +757,7 @@ template <typename Form> cudaError_t launch_median(const struct cuda_job *job)
     walk.along = Form::Solid ? op->row : op->plane;
     walk.across = op->plane;
     walk.sign = op->descends ? T(-1) : T(1);
+    walk.percent = op->percent;
     return CUDA_LAUNCH(job->stream, dim3(static_cast<unsigned>(blocks.all())), dim3(CUDA_WARP, Form::Warps),
                        0, median_kernel<Form>, walk);
 }
