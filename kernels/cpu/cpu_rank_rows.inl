@@ -33,7 +33,8 @@ struct ranks {
     key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, or of another ring */
     real *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
-    key outside;                 /* the value of EDGE_CONSTANT */
+    ptrdiff_t *beside; /* where a row reads in place of samples outside it, in order; −1: `outside` */
+    key outside;       /* the value of EDGE_CONSTANT */
     const struct network *columns, *windows; /* without inputs: none */
 };
 
@@ -233,6 +234,7 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
                   end = first + (int64_t)ranks->width;
     struct span inside = common_span((struct span){first, end}, (struct span){0, nx});
     const real *values = NULL;
+    const ptrdiff_t *beside = ranks->beside;
     bool have_keys = true;
 
     row = arith_edge_index(op->edge, row, (int64_t)shape->rows);
@@ -250,19 +252,23 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
             x = inside.end;
         if (x == end)
             break;
-        at = values == NULL ? -1 : arith_edge_index(op->edge, x, nx);
-        out[x - first] = ranks->outside;
-        have_keys = (at < 0 || KEYS(from_row)(op, ranks->bias, values + at, 1, &out[x - first])) && have_keys;
+        at = values == NULL ? -1 : *beside++;
+        if (at >= inside.first && at < inside.end)
+            out[x - first] = out[at - first]; /* it has its key by now */
+        else if (at < 0)
+            out[x - first] = ranks->outside;
+        else
+            have_keys = KEYS(from_row)(op, ranks->bias, values + at, 1, &out[x - first]) && have_keys;
     }
     return have_keys;
 }
 
-/* The row that is at a place on the axis along which windows move. The one behind it, which may be a plane
-   away, is fetched meanwhile. */
+/* The row that is at a place on the axis along which windows move. One farther on is fetched meanwhile, since
+   the next may be a plane away. */
 static bool KEYS(fill_along)(const struct ranks *ranks, int64_t at, int64_t centre, key *out)
 {
     const struct range *planes = &ranks->from->planes;
-    const size_t coming = (size_t)(at + 1), line = ISA_LINE / sizeof(real);
+    const size_t coming = (size_t)(at + ROWS_AHEAD), line = ISA_LINE / sizeof(real);
 
     if (ranks->along_rows)
         return KEYS(fill_row)(ranks, centre, at, out);
@@ -470,20 +476,25 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
 
 /* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is
  * the end of one block and the start of the next: the extremes of all ends are made backwards, those of
- * starts as rows come. */
+ * starts as rows come. In a run that is shorter than the window, its last end is what all windows have. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int64_t centre)
 {
     const bool greatest = ranks->op->rank > 0;
     const size_t side = ranks->side, count = ranks->width;
     key *ends = ranks->ring, *coming = ranks->sorted, *start = ranks->result;
+    size_t length = size_most(1, size_least(side, (size_t)(own.end - own.first)));
+    key *last = ends + (length - 1) * ranks->pitch;
 
     for (size_t i = 0; i < side && own.first < own.end; i++) {
-        if (!KEYS(fill_along)(ranks, own.first - ranks->before + (int64_t)i, centre, ends + i * ranks->pitch))
+        key *row = i < length ? ends + i * ranks->pitch : start;
+        if (!KEYS(fill_along)(ranks, own.first - ranks->before + (int64_t)i, centre, row))
             return false;
+        if (i >= length)
+            KEYS(extreme_row)(greatest, last, row, count, last);
     }
     for (int64_t block = own.first; block < own.end; block += (int64_t)side) {
         key *done = ends;
-        for (size_t i = side - 1; i-- > 0;)
+        for (size_t i = length - 1; i-- > 0;)
             KEYS(extreme_row)
         (greatest, ends + i * ranks->pitch, ends + (i + 1) * ranks->pitch, count, ends + i * ranks->pitch);
         KEYS(put_row)(ranks, block, centre, ends);
@@ -499,6 +510,7 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int
         }
         ends = coming;
         coming = done;
+        length = side;
     }
     return true;
 }
@@ -543,6 +555,8 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
 {
     const struct op *op = sweep->op;
     const struct span x = axes[0].own, rows = axes[1].own, planes = axes[2].own;
+    const int64_t nx = (int64_t)sweep->from->shape.nx;
+    ptrdiff_t *beside;
     const bool along_rows = op->row.high > 0 || op->plane.high == 0;
     const struct reach along = along_rows ? op->row : op->plane, across = along_rows ? op->plane : op->row;
     struct ranks ranks = {.op = op,
@@ -572,6 +586,11 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
     ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
     ranks.row = sweep->past_caches ? (real *)(ranks.result + ranks.pitch) : NULL;
+    beside = ranks.beside = (ptrdiff_t *)(ranks.taps + op->tap_count);
+    for (int64_t at = x.first + op->x.low; at < x.end + op->x.high; at++) {
+        if (at < 0 || at >= nx)
+            *beside++ = (ptrdiff_t)arith_edge_index(op->edge, at, nx);
+    }
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
     for (int64_t centre = others.first; centre < others.end && done; centre++) {
