@@ -109,10 +109,15 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
    together have room for so many. */
 enum { NEAR = 8192, TOGETHER = 64 << 10 };
 
+bool box_reads_between(uint64_t row, uint64_t run)
+{
+    return row - run <= NEAR && row <= TOGETHER / 2;
+}
+
 /* How many runs are read at once. */
 static size_t runs_together(const struct region_runs *runs)
 {
-    bool near = runs->in_plane > 1 && runs->row - runs->bytes <= NEAR && runs->row <= TOGETHER / 2;
+    bool near = runs->in_plane > 1 && box_reads_between(runs->row, runs->bytes);
 
     return near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
 }

@@ -27,6 +27,9 @@ bool box_read(struct source *source, void *samples, const struct region *box, si
 bool box_read_runs(const struct file_in *file, uint64_t begin, const struct region_runs *runs, void *samples,
                    bool *ended, struct fault *fault);
 
+/* Whether runs of so many bytes in rows of so many are read with what is between them. */
+bool box_reads_between(uint64_t row, uint64_t run);
+
 /* The beside_bytes of a source whose box so many threads read. */
 size_t box_beside_bytes(const struct source *source, const struct region *box, size_t threads);
 

@@ -471,24 +471,28 @@ static size_t more_columns(size_t count)
     return count + size_most(1, count / 3);
 }
 
-/* Samples along an axis that are decoded for a range of them. */
-static size_t decoded(const struct source *source, unsigned axis, size_t first, size_t count)
+/* Samples along an axis that are read for a range of them: those of whole chunks, or of rows that end
+   nearby. */
+static size_t read_along(const struct source *source, unsigned axis, size_t first, size_t count)
 {
     const size_t extents[3] = {source->header.grid.nx, source->header.grid.ny, source->header.grid.nz};
     const size_t grain = size_most(1, source->grain[axis]), begin = first / grain * grain;
+    const uint64_t pixel = source->header.grid.channels * sample_size(source->header.type);
 
+    if (axis == 0 && grain == 1 && box_reads_between(extents[0] * pixel, count * pixel))
+        return extents[0];
     return size_least(size_rounded_up(first + count, grain), size_most(extents[axis], first + count)) - begin;
 }
 
 /* For all columns along x or y. */
-static uint64_t decoded_along(const struct pipeline *pipeline, unsigned axis)
+static uint64_t read_by_all(const struct pipeline *pipeline, unsigned axis)
 {
     struct job job = pipeline->job;
     uint64_t sum = 0;
 
     for (size_t i = 0; i < job.columns.count[axis]; i++) {
         job_go_to_column(&job, axis == 0 ? i : i * job.columns.count[0]);
-        sum += decoded(&pipeline->input.source, axis, job.box.first[axis], job.box.count[axis]);
+        sum += read_along(&pipeline->input.source, axis, job.box.first[axis], job.box.count[axis]);
     }
     return sum;
 }
@@ -506,9 +510,10 @@ static struct pipeline_way way_of(const struct pipeline *pipeline)
                                .together = schedule->together,
                                .memory_bytes = schedule->memory_bytes};
 
-    way.read_bytes = spooled + (uint64_t)job->in.volumes * pixel *
-                                   decoded(&pipeline->input.source, 2, plan->read.first, plan->read.count) *
-                                   decoded_along(pipeline, 0) * decoded_along(pipeline, 1);
+    way.read_bytes =
+        spooled + (uint64_t)job->in.volumes * pixel *
+                      read_along(&pipeline->input.source, 2, plan->read.first, plan->read.count) *
+                      read_by_all(pipeline, 0) * read_by_all(pipeline, 1);
     way.written_bytes = spooled + job_pixels(job) * job->out.grid.channels * sample_size(job->out.type);
     way.seconds = plan->seconds + (double)(schedule->passes * job_columns(job)) * ASSUMED_PASS_SECONDS +
                   (double)(way.read_bytes + way.written_bytes) / ASSUMED_FILE_BYTES_PER_SECOND;
