@@ -94,21 +94,35 @@ static std::size_t page_bytes()
     return bytes;
 }
 
-static unsigned char *new_pages()
+/* A page that faults. Since Linux 6.13 one costs no mapping of its own, of which a launch would need
+ * hundreds. */
+static void guard(unsigned char *page)
 {
-    void *pages = mmap(nullptr, page_bytes() + stack_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr int guard_install = 102; /* MADV_GUARD_INSTALL, which headers may lack */
 
-    if (pages == MAP_FAILED)
-        throw std::bad_alloc();
-    mprotect(pages, page_bytes(), PROT_NONE);
-    return static_cast<unsigned char *>(pages);
+    if (madvise(page, page_bytes(), guard_install) != 0)
+        mprotect(page, page_bytes(), PROT_NONE);
 }
 
 /* Stacks that no fiber has. The next one takes them, whatever its thread: to map and unmap one takes longer
    than many a kernel. Threads may end after static objects have. */
 static std::mutex idle_mutex;
 static std::vector<unsigned char *> &idle = *new std::vector<unsigned char *>;
+
+static void map_stacks()
+{
+    constexpr std::size_t count = 64;
+    const std::size_t each = page_bytes() + stack_bytes;
+    void *pages = mmap(nullptr, count * each, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (pages == MAP_FAILED)
+        throw std::bad_alloc();
+    for (std::size_t i = count; i-- > 0;) {
+        idle.push_back(static_cast<unsigned char *>(pages) + i * each);
+        guard(idle.back());
+    }
+}
 
 static void leave_pages(unsigned char *pages)
 {
@@ -123,7 +137,7 @@ static unsigned char *take_pages()
     unsigned char *pages;
 
     if (idle.empty())
-        return new_pages();
+        map_stacks();
     pages = idle.back();
     idle.pop_back();
     return pages;
