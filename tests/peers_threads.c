@@ -177,8 +177,8 @@ static bool minimum(void *state, uint64_t *value, struct fault *fault)
         return false;
     room->next = *value < room->next ? *value : room->next;
     done = meet(room);
-    *value = room->least;
-    return leave(seat, done && meet(room), fault);
+    *value = room->least; /* until all have come again */
+    return leave(seat, done, fault);
 }
 
 static bool broadcast(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
