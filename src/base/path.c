@@ -94,6 +94,17 @@ bool path_same_folder(const char *path, const char *other)
     return path_folder_length(other) == length && memcmp(path, other, length) == 0;
 }
 
+bool path_is_inside(const char *name, const char *folder)
+{
+    char *outer = realpath(folder, NULL);
+    size_t length = outer == NULL ? 0 : strlen(outer);
+    bool inside = outer != NULL && strncmp(outer, name, length) == 0 &&
+                  (name[length] == '/' || outer[length - 1] == '/');
+
+    free(outer);
+    return inside;
+}
+
 int path_open_folder(const char *path)
 {
     size_t length = path_folder_length(path);

@@ -539,22 +539,14 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
 
 /* ---- samples of the input ---- */
 
-/* Whether a file, there yet or not, is in a folder or deeper. */
-static bool is_inside(const char *path, const char *folder)
-{
-    char *name = path_is_standard(path) ? NULL : coming_name(path), *outer = realpath(folder, NULL);
-    size_t length = outer == NULL ? 0 : strlen(outer);
-    bool inside = name != NULL && outer != NULL && strncmp(name, outer, length) == 0 && name[length] == '/';
-
-    free(name);
-    free(outer);
-    return inside;
-}
-
 bool outputs_spare_samples(const struct source *source, const char *option, const char *path,
                            struct fault *fault)
 {
-    if (path != NULL && source->format->folder && is_inside(path, file_in_name(source->file)))
+    char *name = path_is_standard(path) || !source->format->folder ? NULL : coming_name(path);
+    bool inside = name != NULL && path_is_inside(name, file_in_name(source->file));
+
+    free(name);
+    if (inside)
         return fault_set_for(fault, STATUS_USAGE, option, "%s: it lies within the input", path);
     return path == NULL || file_in_is_at(source->file, path) || !volume_reads(source, path) ||
            fault_set_for(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);

@@ -245,14 +245,10 @@ static bool refuse_file(const struct source *source, const char *name, const cha
 static bool is_inside(const char *header, const char *path)
 {
     size_t length = path_folder_length(header);
-    char *folder = length == 0 ? NULL : strndup(header, length);
-    char *home = realpath(folder == NULL ? "." : folder, NULL), *target = realpath(path, NULL);
-    size_t home_length = home == NULL ? 0 : strlen(home);
-    bool inside = home != NULL && target != NULL && strncmp(home, target, home_length) == 0 &&
-                  (target[home_length] == '/' || home[home_length - 1] == '/');
+    char *folder = length == 0 ? NULL : strndup(header, length), *target = realpath(path, NULL);
+    bool inside = target != NULL && path_is_inside(target, folder == NULL ? "." : folder);
 
     free(folder);
-    free(home);
     free(target);
     return inside;
 }
