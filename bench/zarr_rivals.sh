@@ -46,7 +46,7 @@ echo "$(getconf _NPROCESSORS_ONLN) cores; $side × $side × $planes, u16"
 du -sm in.zarr | awk -v gibibytes="$gibibytes" '{ printf "the store has %d MiB and shrinks %.1f : 1\n", $1, gibibytes * 1024 / $1 }'
 for options in gauss:2 'heat -s 20'; do
     # shellcheck disable=SC2086  # the options are words
-    $limited -i in.zarr -f $options -o none.zarr --explain | grep -E '^(run|memory) '
+    $limited -i in.zarr -f $options -o none.zarr --explain | grep -E '^(columns|run|memory) '
 done
 filters | take_turns cold > table
 cat table

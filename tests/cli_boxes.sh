@@ -217,6 +217,22 @@ says 'where edges differ, an axis is computed whole' \
 says '--until looks at all' 'box       x 0:70, y 0:40, z 0:12 of the grid are computed for it: 67200 of 67200 bytes are read' \
     volume -f heat -s 2 --until 1 --crop 31:40,17:22,5:7 --explain
 
+# A store of 10^15 samples, of which no chunk is there: the whole, and a part that would take a terabyte in planes.
+mkdir empty.zarr
+cat > empty.zarr/zarr.json <<'END'
+{"zarr_format": 3, "node_type": "array", "shape": [100000, 100000, 100000], "data_type": "uint8",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 512, 512]}},
+ "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+ "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [128, 128, 128],
+   "codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}
+END
+for case in '-f identity|1000000000000000' '-f heat -s 20|1000000000000000' '-f identity --part 3/195|5130000000000'; do
+    # shellcheck disable=SC2086
+    voxfilt empty.zarr ${case%%|*} -m 16G -j 2 -o out.zarr --explain > ../stdout
+    grep -q " columns.*, ${case#*|} written, .*, taken$" ../stdout
+    result $? "10^15 samples: ${case%%|*}"
+done
+
 # A plane of this file has 100 MB; the run has 12 MiB.
 truncate -s 10000000000000 huge.raw 2> ../stderr || rm -f huge.raw
 if [ -e huge.raw ]; then
