@@ -194,8 +194,8 @@ START_TEST(every_call_can_fail)
 }
 END_TEST
 
-/* So much for one thread to do that the GPU is taken unasked. */
-#define AUTO_JOB "-n 24 -t f64 -j 1 -f heat -s 90000 -o out"
+/* As much for one thread to do, for all that is known before, that the GPU is taken unasked. */
+#define AUTO_JOB "-n 24 -t f64 -j 1 -f heat -s 90000 --until 1e-6 --check-every 5000 -o out"
 
 /* The CPU does what a GPU that was not asked for leaves undone, and says so in one line. */
 START_TEST(automatic_devices_are_replaced)
