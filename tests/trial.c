@@ -177,7 +177,7 @@ static bool has_turn(const struct way *way, const struct attempt *attempt, bool 
         return false;
     if (trial->large && !takes_large(way, attempt->number))
         return false;
-    if (all_ways && trial->rung != NULL && !takes_own(way, attempt->number))
+    if (all_ways && trial->rung != NULL && !trial->few && !takes_own(way, attempt->number))
         return false;
     return all_ways || way_has_turn(way, attempt->number);
 }

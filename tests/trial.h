@@ -20,6 +20,7 @@ struct trial {
     bool alpha;       /* the last channel is alpha, apart from the others */
     bool large;       /* tiles of a GPU lie side by side */
     const char *rung; /* in ways of this kernel alone; NULL: of any */
+    bool few;         /* such trials are few for what is compiled: a way takes all of them */
 };
 
 /* A number for the trial that is as good as random, and the same in every run. */

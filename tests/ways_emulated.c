@@ -42,7 +42,9 @@ unsigned ways_cuda_large_turns(const char *rung)
    for, and a thinned run leaves most trials out as it is. */
 unsigned ways_cuda_own_turns(const char *rung)
 {
-    return harness_thinning() == 1 && rung != NULL && strcmp(rung, "plane") == 0 ? 3 : 1;
+    bool many = rung != NULL && (strcmp(rung, "plane") == 0 || strcmp(rung, "strip") == 0);
+
+    return harness_thinning() == 1 && many ? 3 : 1;
 }
 
 /* As it was before it became anything else. */
