@@ -637,16 +637,17 @@ START_TEST(tiles_at_the_ends_of_rows)
     static const size_t extents[][3] = {{124, 48, 5},  {127, 49, 1}, {123, 48, 3}, {61, 55, 2},
                                         {243, 87, 3},  {129, 88, 9}, {62, 121, 4}, {242, 128, 7},
                                         {130, 81, 13}, {360, 50, 6}};
-    static const char *const edges[] = {"wrap", "constant:-3"};
+    static const char *const filters[] = {"seven:.3,-.1,.2,.15,-.2,.13,.2 -e wrap",
+                                          "seven:.3,-.1,.2,.15,-.2,.13,.2 -e constant:-3",
+                                          "twentyseven:.1,-.2,.03,.04 -e wrap"};
     char options[100];
 
-    for (size_t i = 0; i < LENGTH(extents) * LENGTH(edges); i++) {
-        const size_t *extent = extents[i / LENGTH(edges)];
+    for (size_t i = 0; i < LENGTH(extents) * LENGTH(filters); i++) {
+        const size_t *extent = extents[i / LENGTH(filters)];
         struct trial trial = {
             .options = options, .grid = grid_make(3, extent[0], extent[1], extent[2]), .rung = "fused"};
         trial.grid.channels = 1 + (unsigned)(i / 3 % 2);
-        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + i % 5,
-                 edges[i % LENGTH(edges)]);
+        snprintf(options, sizeof options, "-s %zu -f %s", 4 + i % 5, filters[i % LENGTH(filters)]);
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, true);

@@ -330,7 +330,8 @@ START_TEST(rows_choose_their_rung)
                 {"-f twentyseven:4,3,2,1", 512, 0, "fused"},
                 {"-f twentyseven:4,3,2,1", 513, 0, "fused"},
                 {"-f twentyseven:4,3,2,1 -e mirror", 512, 0, "fused"},
-                {"-f twentyseven:4,3,2,1 -e wrap", 512, 0, "plane"}};
+                {"-f twentyseven:4,3,2,1 -e wrap", 513, 0, "fused"},
+                {"-f twentyseven:4,3,2,1 -e wrap", 100, 0, "plane"}};
 
     for (size_t i = 0; i < way_count; i++) {
         if (strcmp(ways[i].name, "its own choice") != 0)

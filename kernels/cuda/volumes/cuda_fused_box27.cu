@@ -27,22 +27,30 @@ template <typename Form> struct box27_walk;
 
 /* Rule: what stands outside the grid. Whole: rows end with packs. */
 template <typename Type, int Rows_, int Warps_, int FusedSteps_, enum tma_rule Rule_, bool Whole_>
-struct box27_form : tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1>
+struct box27_form
+    : tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1, Rule_ == TMA_WRAP>
 {
-    using base = tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1>;
+    using base =
+        tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, FusedSteps_, 2 * FusedSteps_ - 1, 1, Rule_ == TMA_WRAP>;
     using typename base::T;
     static constexpr enum tma_rule Rule = Rule_;
     static constexpr bool Whole = Whole_;
 
+    /* The columns of a pack that may be a row's last. Where the nearest samples stand outside, rows of whole
+       packs have a form of their own. */
+    static constexpr int FirstLast = Whole ? base::Pack - 1 : 0;
+    static constexpr int EndLast = Whole || Rule != TMA_NEAREST ? base::Pack : base::Pack - 1;
+
     static constexpr int FoldDelay = 0;
     static constexpr int Places = 3; /* of a level's planes, which are laid out as stages are */
     static constexpr size_t SharedBytes =
-        (base::StageBytes + 15) / 16 * 16 +
-        (Places * (FusedSteps_ - 1) * base::StageSamples + base::Width) * sizeof(T);
+        base::WalkBytes + (Places * (FusedSteps_ - 1) * base::StageSamples + base::Width) * sizeof(T);
 
     static bool takes(size_t nx)
     {
-        return !Whole || nx % base::Pack == 0;
+        if (Whole || base::Wraps)
+            return base::takes(nx);
+        return Rule != TMA_NEAREST || nx % base::Pack != 0;
     }
 
     using walk = box27_walk<box27_form>;
@@ -83,10 +91,10 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
 
     /* This thread's first pack of the plane that a level had a number of steps ago (0: the last one): level 0
        has it in the stages, other levels in the places before the one that is written. */
-    CUDA_INLINE T *plane_of(int level, int ago) const
+    template <enum tma_edges Edges> CUDA_INLINE const T *plane_of(int level, int ago) const
     {
         if (level == 0)
-            return base::own(stage_after(stage, Form::Stages - ago));
+            return base::template own<Edges>(stage_after(stage, Form::Stages - ago));
         const int at = place - 1 - ago + (place <= ago ? Form::Places : 0);
         return base::own(0) + (kept - base::stages) + ((level - 1) * Form::Places + at) * Form::StageSamples;
     }
@@ -99,7 +107,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     /* The rows above and below the thread's own; beyond the tile any row will do. */
     template <enum tma_edges Edges> CUDA_INLINE const T *above(const T *own) const
     {
-        if (Edges != TMA_INSIDE && base::at_edge(TMA_TOP))
+        if (Edges != TMA_INSIDE && !Form::Wraps && base::at_edge(TMA_TOP))
             return Form::Rule == TMA_CONSTANT ? rim + lane * Pack
                    : Form::Rule == TMA_MIRROR ? own + Form::Pitch
                                               : own;
@@ -109,7 +117,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     {
         const T *const last = own + (Rows - 1) * Form::Pitch;
 
-        if (Edges != TMA_INSIDE && base::at_edge(TMA_BOTTOM))
+        if (Edges != TMA_INSIDE && !Form::Wraps && base::at_edge(TMA_BOTTOM))
             return Form::Rule == TMA_CONSTANT ? rim + lane * Pack
                    : Form::Rule == TMA_MIRROR ? last - Form::Pitch
                                               : last;
@@ -128,16 +136,12 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         cuda_load_packs<Pack>(from, wide + 1);
         wide[0] = __shfl_up_sync(CUDA_ALL_LANES, wide[Pack], 1);
         wide[Pack + 1] = __shfl_down_sync(CUDA_ALL_LANES, wide[1], 1);
-        if (Edges == TMA_INSIDE)
+        if (Edges == TMA_INSIDE || Form::Wraps)
             return;
         const unsigned seen = base::edge_bits_anew();
         wide[0] = (seen & TMA_FIRST) != 0 ? ghost(wide[1], wide[2]) : wide[0];
-        /* Held samples leave no register in f32 for selects without this branch. */
-        if (!Form::Whole && Form::Rule == TMA_NEAREST && sizeof(T) == sizeof(float) &&
-            (seen & TMA_LAST * 15) == 0)
-            return;
 #pragma unroll
-        for (int j = Form::Whole ? Pack - 1 : 0; j < Pack; j++)
+        for (int j = Form::FirstLast; j < Form::EndLast; j++)
             wide[j + 2] = (seen & TMA_LAST << j) != 0 ? ghost(wide[j + 1], wide[j]) : wide[j + 2];
     }
 
@@ -190,7 +194,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     {
         return (r == 0 && (seen & TMA_TOP) != 0) || (r == Rows - 1 && (seen & TMA_BOTTOM) != 0) ||
                (j == 0 && (seen & TMA_FIRST) != 0) ||
-               ((!Form::Whole || j == Pack - 1) && (seen & TMA_LAST << j) != 0);
+               (j >= Form::FirstLast && j < Form::EndLast && (seen & TMA_LAST << j) != 0);
     }
 
     /* Held samples go from sum to sum as they arrived. */
@@ -296,8 +300,8 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
        plane itself. They swap their roles afterwards. */
     template <enum tma_edges Edges> CUDA_INLINE void take_level(int level, part &closing, part &opening) const
     {
-        const T *const arrived = plane_of(level, 0);
-        const T *const before = plane_of(level, 1);
+        const T *const arrived = plane_of<Edges>(level, 0);
+        const T *const before = plane_of<Edges>(level, 1);
         T *const to = level < FusedSteps - 1 ? plane_to(level + 1) : NULL;
         window rows;
 
@@ -319,19 +323,35 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
 
     /* ---- a plane ---- */
 
+    /* Warps read each other's seams of a plane that arrives: they are there when all have arrived. */
+    CUDA_INLINE void start()
+    {
+        base::start();
+        if (Form::Wraps) {
+            cuda_await_copies<0>();
+            __syncthreads();
+        }
+    }
+    template <enum tma_edges Edges> CUDA_INLINE void arrive() const
+    {
+        if (Form::Wraps && Edges != TMA_INSIDE)
+            cuda_await_copies<Form::Ahead - 1>();
+        base::arrive();
+    }
+
     template <enum tma_edges Edges, int> CUDA_INLINE void step(sums &closing, sums &opening)
     {
-        base::await();
+        base::template await<Edges>();
         cuda_launder(&place);
 #pragma unroll
         for (int l = 0; l < FusedSteps - 1; l++)
             take_level<Edges>(l, closing[l], opening[l]);
         /* At the ends the last level may read the plane before, whose place is written next. */
         if (Edges != TMA_ENDS)
-            base::arrive();
+            arrive<Edges>();
         take_level<Edges>(FusedSteps - 1, closing[FusedSteps - 1], opening[FusedSteps - 1]);
         if (Edges == TMA_ENDS)
-            base::arrive();
+            arrive<Edges>();
         place = place + 1 < Form::Places ? place + 1 : 0;
         base::go_on();
     }
@@ -343,14 +363,15 @@ struct box27 {
     static constexpr int Steps = 2, Radius = 1;
     static constexpr double Reached = 0.46; /* by an H100 */
 
-    /* Twelve warps leave a thread 168 registers, which f64 fills. */
+    /* Twelve warps leave a thread 168 registers. A constant in f64 needs more. */
     template <typename T, enum tma_rule Rule, bool Whole>
-    using form_of = std::conditional_t<sizeof(T) == sizeof(float), box27_form<T, 4, 12, Steps, Rule, Whole>,
-                                       box27_form<T, 6, 8, Steps, Rule, Whole>>;
+    using form_of =
+        std::conditional_t<sizeof(T) == sizeof(float) || Rule != TMA_CONSTANT,
+                           box27_form<T, 4, 12, Steps, Rule, Whole>, box27_form<T, 6, 8, Steps, Rule, Whole>>;
 
     static bool is_for(const struct op *op)
     {
-        return cuda_is_full_box(op) && op->edge != EDGE_WRAP;
+        return cuda_is_full_box(op);
     }
 
     /* Rows of whole packs have a form of their own only where the nearest samples stand outside, which is
@@ -362,6 +383,8 @@ struct box27 {
             return act(form_of<T, TMA_MIRROR, false>());
         case TMA_CONSTANT:
             return act(form_of<T, TMA_CONSTANT, false>());
+        case TMA_WRAP:
+            return act(form_of<T, TMA_WRAP, false>());
         default:
             return nx % cuda_pack_of<T>::samples == 0 ? act(form_of<T, TMA_NEAREST, true>())
                                                       : act(form_of<T, TMA_NEAREST, false>());

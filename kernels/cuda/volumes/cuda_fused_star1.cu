@@ -56,18 +56,11 @@ struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_
     static constexpr int ExchangeSamples = LevelSamples * (FusedSteps_ - 1);
     /* A row of the constant. */
     static constexpr int RimSamples = Rule == TMA_CONSTANT ? base::Width : 0;
-    /* The seams of all stages, side by side in rows as long as a stage's; and for each thread where a sample
-       of them comes from. */
-    static constexpr int SeamSamples = base::Wraps ? base::Height * base::Pitch : 0;
-    static constexpr size_t SharedBytes = (base::StageBytes + 15) / 16 * 16 +
-                                          (2 * ExchangeSamples + RimSamples + SeamSamples) * sizeof(T) +
-                                          (base::Wraps ? base::Threads * sizeof(int) : 0);
+    static constexpr size_t SharedBytes = base::WalkBytes + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
-    /* Rows that wrap are so long that no tile has a seam on both sides. */
     static bool takes(size_t nx)
     {
-        return Rest > 0 ||
-               (base::Wraps ? nx >= static_cast<size_t>(base::Width - base::HaloX) : nx % base::Pack == 0);
+        return Rest > 0 || base::takes(nx);
     }
 
     using walk = star1_walk<star1_form>;
@@ -83,84 +76,28 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, FusedSteps = Form::FusedSteps;
     using planes = pack[FusedSteps][Rows]; /* a plane of each level */
 
-    T *const exchange, *const rim, *const seams;
-    int *const seam_sources;
+    T *const exchange, *const rim;
     T beyond;          /* TMA_CONSTANT */
     planes one, other; /* the two last planes of each level, by turns */
 
     CUDA_INLINE star1_walk(const typename Form::job &job_, T *shared)
         : base(job_, shared), exchange(base::rest(shared)), rim(exchange + 2 * Form::ExchangeSamples),
-          seams(rim + Form::RimSamples), seam_sources(reinterpret_cast<int *>(seams + Form::SeamSamples)),
           beyond(Form::Rule == TMA_CONSTANT ? base::outside() : T(0))
     {
         clear(one);
         clear(other);
         if (Form::Rule == TMA_CONSTANT)
             fill_rim();
-        if constexpr (Form::Wraps)
-            find_seam();
     }
 
-    /* ---- where rows wrap ---- */
-
-    /* A lane fetches one sample of its warp's seam, in the order slot, row, column. */
-    CUDA_INLINE void find_seam() const
-    {
-        const int slot = lane / (Rows * Pack), r = lane / Pack % Rows, column = lane % Pack;
-        const int seam_x = base::seam_x(placement().x + Form::Margin);
-        const int x = base::wrapped(seam_x + slot * Pack + column, job.from.nx);
-        const int row = base::wrapped(placement().row + warp * Rows + r, job.from.rows);
-
-        seam_sources[threadIdx.x] =
-            base::sides && slot < Form::Slots ? static_cast<int>(row * job.from.pitch) + x : -1;
-    }
-
-    /* The warp's first pack in a slot of a stage. */
-    CUDA_INLINE T *seam(int number, int slot) const
-    {
-        return seams + warp * Rows * Form::Pitch + (number * Form::Slots + slot) * Pack;
-    }
-
-    CUDA_INLINE void fetch_seam(int step, int to_stage) const
-    {
-        const int source = seam_sources[threadIdx.x];
-
-        if (source >= 0 && step < placement().steps)
-            cuda_copy_async<sizeof(T)>(
-                seam(to_stage, lane / (Rows * Pack)) + lane / Pack % Rows * Form::Pitch + lane % Pack,
-                job.from.samples +
-                    (base::wrapped_plane(step) * job.from.channels + placement().channel) *
-                        (job.from.rows * job.from.pitch) +
-                    source);
-        cuda_commit_copies();
-    }
-
-    CUDA_INLINE void start()
-    {
-        base::start();
-        if constexpr (Form::Wraps) {
-#pragma unroll
-            for (int n = 0; n < Form::Ahead; n++)
-                fetch_seam(n, n);
-        }
-    }
-
+    /* Of a plane that arrives, a thread reads its warp's seam alone. */
     template <enum tma_edges Edges> CUDA_INLINE void await()
     {
-        base::await();
+        base::template await<Edges>();
         if (!Form::Wraps || Edges == TMA_INSIDE)
             return;
-        fetch_seam(now + Form::Ahead, stage_after(stage, Form::Ahead));
         cuda_await_copies<Form::Ahead>();
         __syncwarp();
-    }
-
-    /* This thread's first pack of a stage. */
-    template <enum tma_edges Edges> CUDA_INLINE const T *own(int number) const
-    {
-        const int slot = static_cast<int>(base::edge_bits_anew() & TMA_SLOT);
-
-        return Form::Wraps && Edges != TMA_INSIDE && slot != 0 ? seam(number, slot - 1) : base::own(number);
     }
 
     /* ---- rows of other warps ---- */
@@ -457,8 +394,8 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     {
         if (Form::AwaitsFirst)
             await<Edges>();
-        const T *const arrived = own<Edges>(stage);
-        const T *const before = own<Edges>(stage_after(stage, Form::Stages - 1));
+        const T *const arrived = base::template own<Edges>(stage);
+        const T *const before = base::template own<Edges>(stage_after(stage, Form::Stages - 1));
         if (!Form::AwaitsFirst)
             await<Edges>();
 

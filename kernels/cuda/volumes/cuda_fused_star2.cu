@@ -49,8 +49,7 @@ struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, FusedSteps_, 2 
     static constexpr int ExchangeSamples = BorderSamples * (Warps_ - 1) * (FusedSteps_ - 1);
     /* Two rows outside the grid above it and two below, for each level but 0, which has them in the stage. */
     static constexpr int RimSamples = 4 * (FusedSteps_ - 1) * base::Width;
-    static constexpr size_t SharedBytes =
-        (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
+    static constexpr size_t SharedBytes = base::WalkBytes + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
     static constexpr bool PlacementInShared = sizeof(T) == sizeof(float);
 
@@ -419,7 +418,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     /* Turn: of the two halves of the exchange, the one that this step writes. */
     template <enum tma_edges Edges, int Turn> CUDA_INLINE void step(planes &older, planes &newer)
     {
-        base::await();
+        base::template await<Edges>();
         if (Edges != TMA_INSIDE && !job.hold && base::at_edge(TMA_TOP | TMA_BOTTOM)) {
             cuda_keep_branch();
             dress(newer);

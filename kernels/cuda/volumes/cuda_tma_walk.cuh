@@ -113,8 +113,13 @@ struct tma_form {
     static constexpr unsigned BoxBytes = Pitch * Height * sizeof(T);
 
     static constexpr int Ahead = 2, Stages = Ahead + 1 + ReadersBehind;
+    /* The seams of all stages, side by side in rows as long as a stage's; and for each thread where a sample
+       of them comes from. */
+    static constexpr int SeamSamples = Wraps ? Height * Pitch : 0;
+    static constexpr size_t SeamBytes = SeamSamples * sizeof(T) + (Wraps ? Threads * sizeof(int) : 0);
     static constexpr size_t StageBytes =
-        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement);
+        (Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement) + 15) / 16 * 16;
+    static constexpr size_t WalkBytes = StageBytes + SeamBytes;
 
     /* Where rows wrap, no box brings so many packs of each row: those before the grid's first column, or
        those from the grid's last column on. */
@@ -134,10 +139,11 @@ struct tma_form {
         return tma_code(code);
     }
 
-    /* Whether it serves rows of so many samples. */
+    /* Whether it serves rows of so many samples. Rows that wrap are so long that no tile has a seam on both
+       sides. */
     static bool takes(size_t nx)
     {
-        return nx % Pack == 0;
+        return Wraps ? nx >= static_cast<size_t>(Width - HaloX) : nx % Pack == 0;
     }
 
     /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
@@ -180,7 +186,7 @@ template <typename Form> struct tma_walk {
     int stage;       /* of the plane that it takes, and that stage's barrier */
     unsigned parity; /* of the barrier's phase */
 
-    /* Shared memory begins with the stages and their barriers, and goes on at rest(). */
+    /* Shared memory begins with the stages, their barriers and seams, and goes on at rest(). */
     CUDA_INLINE tma_walk(const typename Form::job &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
@@ -204,12 +210,14 @@ template <typename Form> struct tma_walk {
                 *const_cast<tma_placement *>(shared_placement) = own_placement;
             __syncthreads();
         }
+        if constexpr (Form::Wraps)
+            find_seam();
     }
 
-    /* The shared memory behind the stages and their barriers. */
+    /* The shared memory behind the stages, their barriers and seams. */
     static CUDA_INLINE T *rest(T *shared)
     {
-        return shared + (Form::StageBytes + 15) / 16 * 16 / sizeof(T);
+        return shared + Form::WalkBytes / sizeof(T);
     }
 
     /* ---- where the walk goes ---- */
@@ -331,11 +339,17 @@ template <typename Form> struct tma_walk {
 
     /* ---- arrival ---- */
 
-    /* This thread's first pack of a stage. */
+    /* This thread's first pack of a stage as its box brings it; and as the grid goes on. */
     CUDA_INLINE T *own(int number) const
     {
         return stages + number * Form::StageSamples + Form::Margin + warp * Form::Rows * Form::Pitch +
                lane * Form::Pack;
+    }
+    template <enum tma_edges Edges> CUDA_INLINE const T *own(int number) const
+    {
+        const int slot = static_cast<int>(edge_bits_anew() & TMA_SLOT);
+
+        return Form::Wraps && Edges != TMA_INSIDE && slot != 0 ? seam(number, slot - 1) : own(number);
     }
 
     static CUDA_INLINE int stage_after(int number, int by)
@@ -364,6 +378,48 @@ template <typename Form> struct tma_walk {
                static_cast<int>(job.from.first);
     }
 
+    CUDA_INLINE T *seams() const
+    {
+        return reinterpret_cast<T *>(barriers) + Form::StageBytes / sizeof(T) -
+               Form::Stages * Form::StageSamples;
+    }
+    CUDA_INLINE int *seam_sources() const
+    {
+        return reinterpret_cast<int *>(seams() + Form::SeamSamples);
+    }
+
+    /* A lane fetches one sample of its warp's seam, in the order slot, row, column. */
+    CUDA_INLINE void find_seam() const
+    {
+        const int slot = lane / (Form::Rows * Form::Pack), r = lane / Form::Pack % Form::Rows;
+        const int x = wrapped(seam_x(placement().x + Form::Margin) + slot * Form::Pack + lane % Form::Pack,
+                              job.from.nx);
+        const int row = wrapped(placement().row + warp * Form::Rows + r, job.from.rows);
+
+        seam_sources()[threadIdx.x] =
+            sides && slot < Form::Slots ? static_cast<int>(row * job.from.pitch) + x : -1;
+    }
+
+    /* The warp's first pack in a slot of a stage. */
+    CUDA_INLINE T *seam(int number, int slot) const
+    {
+        return seams() + warp * Form::Rows * Form::Pitch + (number * Form::Slots + slot) * Form::Pack;
+    }
+
+    CUDA_INLINE void fetch_seam(int step, int to_stage) const
+    {
+        const int source = seam_sources()[threadIdx.x];
+
+        if (source >= 0 && step < placement().steps)
+            cuda_copy_async<sizeof(T)>(seam(to_stage, lane / (Form::Rows * Form::Pack)) +
+                                           lane / Form::Pack % Form::Rows * Form::Pitch + lane % Form::Pack,
+                                       job.from.samples +
+                                           (wrapped_plane(step) * job.from.channels + placement().channel) *
+                                               (job.from.rows * job.from.pitch) +
+                                           source);
+        cuda_commit_copies();
+    }
+
     CUDA_INLINE void fetch_wrapped(int step, int to_stage) const
     {
         constexpr int LastRows = Form::Height - Form::WrappedRows;
@@ -386,12 +442,14 @@ template <typename Form> struct tma_walk {
         cuda_barrier_arrive(barriers + stage_after(stage, 1));
     }
 
-    /* The step's plane is there, and all have arrived. */
-    CUDA_INLINE void await()
+    /* The step's plane is there, its seams excepted, and all have arrived. */
+    template <enum tma_edges Edges> CUDA_INLINE void await()
     {
         launder_place();
         cuda_barrier_await(barriers + stage, parity);
         fetch(now + Form::Ahead, stage_after(stage, Form::Ahead));
+        if (Form::Wraps && Edges != TMA_INSIDE)
+            fetch_seam(now + Form::Ahead, stage_after(stage, Form::Ahead));
     }
 
     /* Addresses of the thread's own, which the registers do not hold besides all else. */
@@ -421,6 +479,9 @@ template <typename Form> struct tma_walk {
         for (int n = 0; n < Form::Ahead; n++)
             fetch(n, n);
         cuda_barrier_arrive(barriers);
+#pragma unroll
+        for (int n = 0; n < Form::Ahead && Form::Wraps; n++)
+            fetch_seam(n, n);
     }
 
     /* ---- departure ---- */
