@@ -115,9 +115,7 @@ template <typename Form> struct faces_job {
     int first_channel, groups; /* groups of Form::Channels */
     int first, end;            /* planes to compute */
     int chunk;                 /* planes that a warp computes */
-    unsigned tiles_x, tiles;   /* in a row, as wide as a warp; and all of a plane */
-    unsigned wide_tiles;       /* of these; the others have the last columns, */
-    unsigned narrow_lanes;     /* with so many lanes in a row */
+    struct cuda_tiles tiles;   /* of a volume each for a block, of a picture each for a warp */
 };
 
 template <typename Form> struct faces_walk {
@@ -176,22 +174,16 @@ template <typename Form> struct faces_walk {
 
     CUDA_INLINE faces_walk(const faces_job<Form> &job_) : job(job_)
     {
-        const unsigned lane = threadIdx.x % CUDA_WARP;
         const unsigned warp = __shfl_sync(CUDA_ALL_LANES, threadIdx.x / CUDA_WARP, 0);
-        const unsigned number = Volume ? blockIdx.x : blockIdx.x * Form::Warps + warp;
-        const unsigned tile = number % job.tiles, rest = number / job.tiles;
-        const bool is_narrow = Volume && tile >= job.wide_tiles;
-        const unsigned tile_x = is_narrow ? job.tiles_x : tile % job.tiles_x;
-        const unsigned tile_row = is_narrow ? tile - job.wide_tiles : tile / job.tiles_x;
-        const unsigned across = is_narrow ? job.narrow_lanes : CUDA_WARP, down = CUDA_WARP / across;
+        const cuda_tile_place<Volume> place(job.tiles, Volume ? blockIdx.x : blockIdx.x * Form::Warps + warp,
+                                            Form::Warps, warp);
 
-        /* A warp's lanes cover `across` packs of `down` groups of rows. */
-        lanes = static_cast<int>(across);
-        x = static_cast<int>(tile_x * Form::Width + lane % across * Pack);
-        row = Volume ? static_cast<int>(((tile_row * Form::Warps + warp) * down + lane / across) * Rows) : 0;
-        is_first = lane % across == 0;
-        is_last = lane % across == across - 1 && x + Pack <= job.from.nx;
-        place_chunk(rest);
+        lanes = place.lanes;
+        x = place.column * Form::Width + place.lane * Pack;
+        row = Volume ? place.row * Rows : 0;
+        is_first = place.lane == 0;
+        is_last = place.lane == lanes - 1 && x + Pack <= job.from.nx;
+        place_chunk(place.rest);
         place_columns();
         place_lines();
         see_rows();
@@ -893,32 +885,14 @@ template <typename Form> static constexpr int most_planes()
     return Form::Volume ? 32 : Form::Rows == 1 ? 64 : 128;
 }
 
-/* The tiles of a plane of a volume, each for a block; or of a row of a picture, each for a warp. A volume's
-   last columns may be fewer than a warp is wide: narrow tiles have several rows of fewer lanes. */
-struct tiling {
-    long long tiles_x;       /* in a row, as wide as a warp */
-    long long tiles, narrow; /* all; and the narrow ones, which come last */
-    unsigned narrow_lanes;   /* in a row of these */
-};
-
-/* How tiles cover a plane of a volume, or a row of a picture. */
-template <typename Form> static struct tiling tile(long long nx, long long rows)
+/* How tiles cover a plane of a volume, where the column behind the last one has a place in a lane, too; or a
+   row of a picture. */
+template <typename Form> static struct cuda_tiles tile(long long nx, long long rows)
 {
-    const long long height = Form::Warps * Form::Rows, rest = nx % Form::Width;
-    struct tiling tiling = {};
-
-    tiling.narrow_lanes = CUDA_WARP;
-    if (!Form::Volume) {
-        tiling.tiles = tiling.tiles_x = cuda_ceil_divide(nx, Form::Width);
-        return tiling;
-    }
-    tiling.tiles_x = nx / Form::Width;
-    /* The column behind the last one has a place in a lane, too. */
-    tiling.narrow_lanes = cuda_lanes_for(rest + 1, Form::Pack);
-    if (rest > 0)
-        tiling.narrow = cuda_ceil_divide(rows, height * (CUDA_WARP / tiling.narrow_lanes));
-    tiling.tiles = tiling.tiles_x * cuda_ceil_divide(rows, height) + tiling.narrow;
-    return tiling;
+    if (Form::Volume)
+        return cuda_tiles_of<Form>(nx, rows, cuda_lanes_for(nx % Form::Width + 1, Form::Pack));
+    const unsigned across = static_cast<unsigned>(cuda_ceil_divide(nx, Form::Width));
+    return {across, across, 0, CUDA_WARP, 0};
 }
 
 /* Planes of a walk, if the device runs `residents` blocks at once, and `columns` tiles cover a plane's
@@ -961,7 +935,7 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     const struct shape *shape = asked->shape;
     const long long planes = static_cast<long long>(shape->planes);
     const long long columns =
-        tile<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).tiles *
+        tile<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).count() *
         groups_of(asked->op);
     const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
 
@@ -1039,21 +1013,19 @@ template <typename Form> static faces_job<Form> job_of(const struct cuda_job *fr
 template <typename Form> static cudaError_t launch(const struct cuda_job *from, int first_channel, int groups)
 {
     faces_job<Form> job = job_of<Form>(from);
-    const struct tiling tiling = tile<Form>(job.from.nx, job.from.rows);
-    const long long planes = job.end - job.first, columns = tiling.tiles * groups;
+    const long long planes = job.end - job.first;
     const int residents = from->form->resident_blocks;
 
     if (planes == 0)
         return cudaSuccess;
-    /* The place of a warp is decoded from its number by these (see the walk's constructor). */
     job.first_channel = first_channel;
     job.groups = groups;
-    job.tiles_x = static_cast<unsigned>(tiling.tiles_x);
-    job.tiles = static_cast<unsigned>(tiling.tiles);
-    job.wide_tiles = static_cast<unsigned>(tiling.tiles - tiling.narrow);
-    job.narrow_lanes = tiling.narrow_lanes;
+    job.tiles = tile<Form>(job.from.nx, job.from.rows);
+    const long long columns = static_cast<long long>(job.tiles.count()) * groups;
     job.chunk =
         residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
+    job.tiles.all_narrow =
+        job.tiles.narrow * static_cast<unsigned>(groups * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(blocks_of<Form>(planes, columns, job.chunk))),
                        dim3(Form::Threads), 0, faces_kernel<Form>, job);
 }
