@@ -27,7 +27,7 @@ for volume in $volumes; do
     voxfilt -j 1 -f gauss:1.2 -f heat "$volume" -o "single/${volume#in/}"
 done
 
-voxfilt -i v64.raw -n 64 -t f32 -f identity -o large.nrrd
+voxfilt -i v64.raw -n 64 -t f32 -f identity --level 1 -o large.nrrd
 
 # ---------------------------------------------------------------- the same files
 
