@@ -7,6 +7,14 @@
 #include <malloc.h>
 #include <new>
 
+#if EMULATION_ASAN
+/* Kernels trap where UBSan finds something: that is to be told, with the line. */
+extern "C" const char *__asan_default_options()
+{
+    return "handle_sigill=1";
+}
+#endif
+
 namespace emulation
 {
 
