@@ -183,6 +183,8 @@ static bool open_source(struct source *source, const struct source_request *requ
     source->volumes_before = (size_t)pages->text.before;
     source->random = true;
     source->one_reader = !pages->plain;
+    if (!pages->plain)
+        tiff_reader_piece(pages, source->grain);
     source->beside_bytes = tiff_reader_bytes(pages, (size_t)pages->width);
     return true;
 }

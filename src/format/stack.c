@@ -152,6 +152,9 @@ static void describe(struct source *source, size_t planes)
     source->header = first->header;
     grid->axes = 3;
     grid->nz = planes;
+    /* Pictures that are read in turn are read whole. */
+    source->grain[0] = first->random ? first->grain[0] : grid->nx;
+    source->grain[1] = first->random ? first->grain[1] : grid->ny;
     if (first->header.grid.axes == 2 && first->format->title != NULL && !first->header.tells_depth)
         grid->spacing[2] = grid->spacing[0];
     memcpy(source->note, first->note, sizeof source->note);

@@ -1514,6 +1514,17 @@ static bool start(struct tiff_reader *reader)
     return reader->tiff != NULL || refuse_damage(reader);
 }
 
+/* The extents of the tiles or strips of the page at hand. */
+static void find_piece(struct tiff_reader *reader)
+{
+    reader->piece_columns = (uint32_t)reader->all.width;
+    reader->piece_rows = (uint32_t)strip_rows(reader);
+    if (libtiff.TIFFIsTiled(reader->tiff)) {
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &reader->piece_columns);
+        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &reader->piece_rows);
+    }
+}
+
 bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const struct source_request *request,
                       struct fault *fault)
 {
@@ -1529,6 +1540,7 @@ bool tiff_reader_open(struct tiff_pages **pages, struct file_in *file, const str
     if (start(reader) && read_description(reader, request->has_volume ? request->volume : 0) &&
         scan(reader) && check_pages(reader) && expand_stack(reader) && settle_axes(reader) &&
         order_pages(reader) && !reader->failed) {
+        find_piece(reader);
         reader->page = reader->page_count;
         *pages = &reader->all;
         return true;
@@ -1734,12 +1746,7 @@ static bool begin_page(struct tiff_reader *reader, uint64_t page)
         return refuse_damage(reader);
     prepare_code(reader);
     reader->banded = is_banded(reader);
-    reader->piece_columns = (uint32_t)reader->all.width;
-    reader->piece_rows = (uint32_t)strip_rows(reader);
-    if (libtiff.TIFFIsTiled(reader->tiff)) {
-        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &reader->piece_columns);
-        libtiff.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &reader->piece_rows);
-    }
+    find_piece(reader);
     return reader->conversion != CONVERT_PALETTE || read_palette(reader);
 }
 
@@ -1774,6 +1781,14 @@ size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns)
 
     return reader->page_count * sizeof *reader->pages + reader->tile_bytes +
            (pages->plain ? 0 : band_bytes(reader, columns));
+}
+
+void tiff_reader_piece(const struct tiff_pages *pages, size_t extents[2])
+{
+    const struct tiff_reader *reader = (const struct tiff_reader *)pages;
+
+    extents[0] = reader->piece_columns;
+    extents[1] = reader->piece_rows;
 }
 
 bool tiff_reader_read(struct tiff_pages *pages, uint64_t plane, const struct region *part, void *samples,
@@ -1820,6 +1835,12 @@ size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns)
 {
     (void)pages, (void)columns;
     return 0;
+}
+
+void tiff_reader_piece(const struct tiff_pages *pages, size_t extents[2])
+{
+    (void)pages;
+    extents[0] = extents[1] = 0;
 }
 
 bool tiff_reader_read(struct tiff_pages *pages, uint64_t plane, const struct region *part, void *samples,

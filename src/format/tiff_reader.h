@@ -63,6 +63,9 @@ uint64_t tiff_reader_place(const struct tiff_pages *pages, uint64_t plane);
 /* The memory that reading parts of so many columns takes besides the samples. */
 size_t tiff_reader_bytes(const struct tiff_pages *pages, size_t columns);
 
+/* The columns and rows of a tile or strip. */
+void tiff_reader_piece(const struct tiff_pages *pages, size_t extents[2]);
+
 /* Read a part of a plane of the series, the columns and rows of a region, packed and in this machine's byte
    order. Of compressed samples no strip or tile is decoded that the part does not touch. Parts may be in any
    order, and from several threads, of which one reads at a time; rows that go on where those before ended
