@@ -161,6 +161,10 @@ mkdir plain.zarr/c
 refuses 2 'voxfilt: --output: linked.zarr/c/new.zarr: it lies within the input' voxfilt -i plain.zarr -o linked.zarr/c/new.zarr
 refuses 2 'voxfilt: --preview: plain.zarr/0.0.0: it lies within the input' \
     voxfilt -i plain.zarr -o some.raw --preview plain.zarr/0.0.0
+refuses 2 'voxfilt: --report: plain.zarr/.zarray: it lies within the input' \
+    voxfilt -i plain.zarr -o some.raw --report=json:plain.zarr/.zarray
+refuses 2 'voxfilt: --report: plain.zarr/new.json: it lies within the input' \
+    voxfilt -i plain.zarr -o some.raw --report=json:plain.zarr/new.json
 rmdir plain.zarr/c
 
 conclude

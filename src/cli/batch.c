@@ -21,6 +21,7 @@
 #include "run_one.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- one after the other ---- */
@@ -293,6 +294,16 @@ static bool check(const struct options *options, const struct outputs *outputs, 
     return outputs_check(outputs, options, fault);
 }
 
+/* Whether an input is a folder, or, where all count, can be opened twice: a file, or files of a pattern. */
+static bool may_look(const char *input, bool all)
+{
+    struct stat info;
+
+    if (path_is_standard(input) || stat(input, &info) != 0)
+        return all && (!path_is_standard(input) || run_one_reads_file(input));
+    return S_ISDIR(info.st_mode) || (all && S_ISREG(info.st_mode));
+}
+
 /* Why it cannot be read is told by its run, and standard input is left where it was. Of several ranks, only
    the first looks. */
 static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
@@ -306,7 +317,7 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     request.plan.device = backend_cpu.name;
     request.peers = NULL;
     /* A pipe is left to the run. */
-    if (options->mask != NULL && !run_one_reads_file(options->mask))
+    if (options->mask != NULL && !may_look(options->mask, true))
         request.mask = NULL;
     if (pipeline_open(&pipeline, &request, &unread))
         spared = outputs_spare_samples(&pipeline.input.source, "--report", options->report_path, fault) &&
@@ -318,13 +329,17 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     return spared;
 }
 
-/* A report that replaces a file is not begun before it is known that no input has its samples there. */
+/* A report is not begun before it is known that no input has its samples there. A new file can only be
+   within a folder. */
 static bool spare_samples(const struct options *options, const char *report, struct fault *fault)
 {
-    if (report == NULL || !run_one_reads_file(report))
+    const bool all = report != NULL && (run_one_reads_file(report) ||
+                                        (options->mask != NULL && may_look(options->mask, false)));
+
+    if (report == NULL || path_is_standard(report))
         return true;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (run_one_reads_file(options->inputs[i]) && !spare_samples_of(options, options->inputs[i], fault))
+        if (may_look(options->inputs[i], all) && !spare_samples_of(options, options->inputs[i], fault))
             return false;
     }
     return true;
