@@ -283,15 +283,19 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
                        (frames == 1 || (header->series_axes > 0 &&
                                         header->series[header->series_axes - 1].kind == SERIES_TIME &&
                                         header->series[header->series_axes - 1].extent == frames));
-    bool series = false, unit = false;
+    bool series = false, timed = false, unit = false;
 
     for (size_t i = 0; i < zarr->image.axes; i++) {
         const struct axis *axis = &zarr->image.axis[i];
+        timed = timed ||
+                (axis->kind == AXIS_TIME && (axis->scale != 1.0 || axis->place != 0.0 || axis->unit != NULL));
         series = series || axis->kind > AXIS_Z;
         unit = unit || (axis->kind <= AXIS_Z && axis->unit != NULL);
     }
     if (series && !keeps)
         format_drop(dropped, size, "axes");
+    else if (timed)
+        format_drop(dropped, size, "frame interval");
     if (unit && source->header.millimetres == 0.0)
         format_drop(dropped, size, "unit");
     if (source->header.geometry.known && !sink->holds_geometry)
