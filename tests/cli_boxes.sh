@@ -129,6 +129,7 @@ in_columns() # NAME OUTPUT WHOLE COMMAND...
     shift 3
     rm -rf "$output"
     "$@" -o "$output" --explain > ../stdout && grep -q '^columns ' ../stdout && grep -q ' columns.* taken$' ../stdout &&
+        ! grep -q 'whole grid' ../stdout &&
         "$@" -o "$output" && diff -r "$whole" "$output"
     result $? "in columns: $name"
 }

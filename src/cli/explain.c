@@ -244,7 +244,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "the whole grid is held, since --out-range=auto needs the whole result before any "
                         "of it is written; ");
     else if (schedule->window == plan->shape.planes)
-        fprintf(stream, "the whole grid is held: ");
+        fprintf(stream, "the whole %s is held: ", job_columns(plan->job) > 1 ? "column" : "grid");
     else
         fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name,
                 number_plural(schedule->slab));
