@@ -190,6 +190,24 @@ voxfilt -q tall.zarr -f gauss:1 -m $memory -j 2 -o cut/out.zarr 2> ../stderr
 [ $? = 3 ] && [ -z "$(ls -A cut)" ]
 result $? 'damage in the last column: no output'
 
+# Beside what a process has anyway there is what is planned, however many columns were looked at before.
+watched() # COMMAND...
+{
+    "${LONG_VOLUME:?}" watch voxfilt -q -D cpu -j 2 --work f64 -f heat -s 5 -e wrap --report=json -o box.raw "$@" 2> ../report
+    most=$(tail -n 1 ../report)
+    planned=$(($(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' ../report) / 1024))
+}
+# Sanitizers take memory themselves.
+if (ulimit -v 200000; voxfilt --version) > ../bare 2>&1; then
+    watched -i scan.raw -d 70,40,12 -t u16
+    bare=$most
+    make_volume -d 1536,1024,30 -t u8 -o wide.raw
+    watched -i wide.raw -d 1536,1024,30 -t u8 -m 44669641
+    [ "$planned" -gt 30000 ] && [ "$most" -le $((bare + planned + 2048)) ]
+    result $? "columns of f64: $planned KiB are planned, and $((most - bare)) KiB are there at most"
+    rm wide.raw
+fi
+
 # What needs whole planes, or has no places for samples, is not cut.
 for options in '-o out.raw.gz' '-o out.nrrd --level 1' '-o out.raw --stats' '-o out.raw --tee 1:tee.raw' '-o out%02d.raw' \
     '-o out.raw --out-range=auto --out-type u8' '-o -'; do

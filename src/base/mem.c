@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* The bytes of a cache line and of the widest vectors. */
 #define MEM_ALIGNMENT  64
@@ -84,4 +87,14 @@ char *mem_text(const char *text, struct fault *fault)
 void mem_free(void *pointer)
 {
     free(pointer);
+}
+
+void mem_keep_none(void)
+{
+#ifdef __GLIBC__
+    enum { LARGE = 128 << 10 };
+
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE);
+    (void)mallopt(M_TRIM_THRESHOLD, LARGE);
+#endif
 }

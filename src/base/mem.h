@@ -37,6 +37,10 @@ char *mem_text(const char *text, struct fault *fault);
 /* Release what any of these returned; NULL is fine. */
 void mem_free(void *pointer);
 
+/* Where memory is short: from now on, large pieces that are released go back to the system at once, and none
+   are kept for later ones. */
+void mem_keep_none(void);
+
 #ifdef __cplusplus
 }
 #endif

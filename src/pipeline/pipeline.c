@@ -624,6 +624,7 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     plan_free(&pipeline->plan);
     request->explains = false;
     request->least = &least_cut;
+    mem_keep_none();
     cut = find_columns(pipeline, request, unit, &ways[pipeline->way_count], &misfit);
     pipeline->way_count += cut;
     cut = cut && (!planned || ways[1].seconds < ways[0].seconds);
