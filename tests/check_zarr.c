@@ -214,7 +214,7 @@ static const struct {
     {V3(", \"codecs\": []"), "codecs: without bytes"},
     {V3(", \"codecs\": [{\"name\": \"bytes\"}]"), "codecs: bytes: endian: missing"},
     {V3(", \"codecs\": [\"bytes\"], \"data_type\": \"uint8\""), NULL},
-    {V3(", \"codecs\": [\"crc32c\"]"), "codecs: crc32c stands at the wrong place"},
+    {V3(", \"codecs\": [\"crc32c\"]"), "codecs: crc32c is in the wrong place"},
     {V3(", \"codecs\": [{\"name\": \"pcodec\"}]"), "codecs: pcodec, which is not supported"},
     {V3(", \"codecs\": [{\"name\": \"transpose\", \"configuration\": {\"order\": [0, 1, 1]}}]"),
      "codecs: transpose: order: not every axis once"},

@@ -155,15 +155,15 @@ refuses 3 'voxfilt: commas.zarr/zarr.json: JSON of more than 1048576 values' vox
 
 # ---------------------------------------------------------------- outputs in the store
 
-refuses 2 'voxfilt: --output: plain.zarr/new.raw: it lies within the input' voxfilt -i plain.zarr -o plain.zarr/new.raw
+refuses 2 'voxfilt: --output: plain.zarr/new.raw: it lies within a store that is read' voxfilt -i plain.zarr -o plain.zarr/new.raw
 ln -s plain.zarr linked.zarr
 mkdir plain.zarr/c
-refuses 2 'voxfilt: --output: linked.zarr/c/new.zarr: it lies within the input' voxfilt -i plain.zarr -o linked.zarr/c/new.zarr
-refuses 2 'voxfilt: --preview: plain.zarr/0.0.0: it lies within the input' \
+refuses 2 'voxfilt: --output: linked.zarr/c/new.zarr: it lies within a store that is read' voxfilt -i plain.zarr -o linked.zarr/c/new.zarr
+refuses 2 'voxfilt: --preview: plain.zarr/0.0.0: it lies within a store that is read' \
     voxfilt -i plain.zarr -o some.raw --preview plain.zarr/0.0.0
-refuses 2 'voxfilt: --report: plain.zarr/.zarray: it lies within the input' \
+refuses 2 'voxfilt: --report: plain.zarr/.zarray: it lies within a store that is read' \
     voxfilt -i plain.zarr -o some.raw --report=json:plain.zarr/.zarray
-refuses 2 'voxfilt: --report: plain.zarr/new.json: it lies within the input' \
+refuses 2 'voxfilt: --report: plain.zarr/new.json: it lies within a store that is read' \
     voxfilt -i plain.zarr -o some.raw --report=json:plain.zarr/new.json
 rmdir plain.zarr/c
 

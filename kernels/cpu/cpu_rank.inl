@@ -17,7 +17,7 @@
 /* Vectors that go through a network together, so that one does not wait for another. */
 #define NETWORK_VECTORS 2
 
-/* How many rows ahead of the one that is read memory is asked for another. */
+/* While a row is read, the one that is so many rows ahead is fetched. */
 #define ROWS_AHEAD 4
 
 /* Exchanges of a network for the most taps: those of Batcher's sort. */

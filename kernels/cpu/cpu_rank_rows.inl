@@ -88,7 +88,7 @@ ISA_INLINE void KEYS(sort_three)(bool greatest, keys *low, keys *middle, keys *h
         KEYS(exchange)(low, middle);
 }
 
-/* The same with what stands at a place of three sorted columns. */
+/* Sort likewise what stands at one place of three sorted columns. */
 ISA_INLINE void KEYS(sort_place)(bool greatest, const key *place, size_t apart, keys *low, keys *middle,
                                  keys *high)
 {
@@ -476,7 +476,8 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
 
 /* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is
  * the end of one block and the start of the next: the extremes of all ends are made backwards, those of
- * starts as rows come. In a run that is shorter than the window, its last end is what all windows have. */
+ * starts as rows come. In a run that is shorter than the window, the shortest end is what all its windows
+ * share. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int64_t centre)
 {
     const bool greatest = ranks->op->rank > 0;

@@ -65,8 +65,8 @@
 
 /* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box whose columns are
    sorted once, and in another window; of the median of all nearest neighbours in a volume, through one; of a
-   bisection; of an extreme. An extreme along one axis, however long. What ranks take where samples may be
-   missing, in ranks where none is: of nearest neighbours, and others. */
+   bisection; of an extreme. An extreme along one axis, however long. How many times longer ranks take where
+   samples may be missing: of nearest neighbours, and others. */
 #define NETWORK_TAP     1.8
 #define ALONE_TAP       3.5
 #define NEAREST_TAP     0.45

@@ -16,8 +16,8 @@ struct file_in;
    refused; on failure nothing is left open. */
 bool file_in_open(struct file_in **file, const char *path, struct fault *fault);
 
-/* The name for messages: the path, or "standard input"; or that of the folder which the file speaks for,
-   which stays with the caller. */
+/* The name for messages: the path, or "standard input". A file that stands for a folder can be called by the
+   name of that; the text stays with the caller. */
 const char *file_in_name(const struct file_in *file);
 void file_in_call(struct file_in *file, const char *name);
 

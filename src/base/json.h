@@ -34,7 +34,7 @@ void json_counts(struct json *json, const char *name, const uint64_t *counts, si
 void json_flag(struct json *json, const char *name, bool flag);
 void json_null(struct json *json, const char *name);
 
-/* A value that is JSON already, as printf has it. */
+/* A value that is JSON already, formatted as by printf. */
 void json_format(struct json *json, const char *name, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* Write a value that has been read, with all that is in it. */
@@ -63,7 +63,7 @@ struct json_value {
 struct json_tree {
     struct json_value *values;
     char *text;
-    size_t bytes; /* of both */
+    size_t bytes; /* of memory for both */
 };
 
 /* Read a text of `size` bytes. It must be one value of JSON as the standard has it, in UTF-8, but that

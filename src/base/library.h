@@ -19,8 +19,8 @@ struct library {
     bool loaded;
 };
 
-/* Load a library, unless that is done, and find the functions in it: NULL, or why that failed, in the
-   system's words. Any thread may. */
+/* Load a library, unless that is done, and find its functions. Returns NULL, or why that failed, in the
+   system's words. Any thread may call it. */
 const char *library_load(struct library *library);
 
 #endif

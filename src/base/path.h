@@ -27,7 +27,7 @@ size_t path_length_before_slashes(const char *path);
 /* Whether the paths of two files have the same folder. */
 bool path_same_folder(const char *path, const char *other);
 
-/* Whether a file, named without links, is in a folder or deeper. */
+/* Whether a file, whose name has no links, is in a folder or in one below it. */
 bool path_is_inside(const char *name, const char *folder);
 
 /* A descriptor of the folder that a file is in; -1 with errno on failure. */

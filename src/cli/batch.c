@@ -294,7 +294,7 @@ static bool check(const struct options *options, const struct outputs *outputs, 
     return outputs_check(outputs, options, fault);
 }
 
-/* Whether an input is a folder, or, where all count, can be opened twice: a file, or files of a pattern. */
+/* Whether an input is a folder; if `all` count, whether it can be opened twice, as files of a pattern can. */
 static bool may_look(const char *input, bool all)
 {
     struct stat info;

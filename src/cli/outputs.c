@@ -547,7 +547,7 @@ bool outputs_spare_samples(const struct source *source, const char *option, cons
 
     free(name);
     if (inside)
-        return fault_set_for(fault, STATUS_USAGE, option, "%s: it lies within the input", path);
+        return fault_set_for(fault, STATUS_USAGE, option, "%s: it lies within a store that is read", path);
     return path == NULL || file_in_is_at(source->file, path) || !volume_reads(source, path) ||
            fault_set_for(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
 }

@@ -47,8 +47,8 @@ static struct region box_of_planes(const struct grid *grid, const struct region 
     return part;
 }
 
-/* Read a piece within the grid of some planes, one after the other: `to` is where the box has it in the first
-   plane, and `row` and `plane` are the bytes of the box. */
+/* Read a piece that lies within the grid from some planes, one after the other. `to` is its place in the
+   first plane of the box, whose rows and planes have `row` and `plane` bytes. */
 static bool read_piece(struct source *source, unsigned char *to, size_t volume, struct region piece,
                        size_t planes, size_t row, size_t plane, unsigned char *scratch, struct fault *fault)
 {
@@ -105,8 +105,8 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
     return done;
 }
 
-/* Up to so many bytes between two runs it takes less time to copy than to ask twice. Runs that are read
-   together have room for so many. */
+/* Up to NEAR bytes between two runs take less time to copy than a second read takes. Runs that are read
+   together have room for TOGETHER bytes. */
 enum { NEAR = 8192, TOGETHER = 64 << 10 };
 
 bool box_reads_between(uint64_t row, uint64_t run)

@@ -99,8 +99,8 @@ size_t header_samples(const struct header *header);
 /* Add the next axis of a series, if its extent is more than 1 and there is room. */
 void header_add_series(struct header *header, enum series_kind kind, uint64_t extent);
 
-/* How many channels the volumes of a series are, one after another: the extent of its fastest axis, if that
-   is told to be of channels and samples have one each; else 1. */
+/* How many volumes of a series, one after another, are the channels of one: the extent of its fastest axis,
+   if that is known to be of channels and samples have one each; else 1. */
 size_t header_series_channels(const struct header *header);
 
 /* Tell, by the chunks of a picture, what its colours mean. The chunks stay where they are. */

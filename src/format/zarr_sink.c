@@ -4,8 +4,8 @@
    and the caller appends each to the file of its shard, in the order of the array: so that files depend on
    samples, level and library alone, and no more than a shelf is held. A shard ends with the index of its
    chunks, when its last shelf has been written. Planes may also come column by column: a column has whole
-   shards, and its shelves no others. Chunks of zeros alone are left out: readers take what is
-   missing for zeros. Metadata come last, and then the folder gets its name.
+   shards, and a shelf then has chunks of one column alone. Chunks of zeros alone are left out: readers take
+   what is missing for zeros. Metadata come last, and then the folder gets its name.
 
    Chunks have some two million samples. They are cubes as long as a shelf of them does not take much memory;
    of larger planes they are flatter. Shards are cubes of 512 in any case. */
@@ -64,8 +64,7 @@ struct worker {
     unsigned char *chunk; /* to gather samples */
 };
 
-/* A box of whole shards along x and y, that planes come of: its samples, the shards before it, and its own.
- */
+/* A box of whole shards along x and y, whose planes come: its samples, and the shards before it and in it. */
 struct column {
     size_t first[AXES], count[AXES], before[AXES], shards[AXES];
 };
@@ -74,7 +73,7 @@ struct zarr_sink {
     struct layout layout;
     struct zarr_image image;
     struct column column;
-    size_t plane_bytes; /* of its planes */
+    size_t plane_bytes; /* of each of its planes */
     struct folder_out *folder;
 
     /* From the first plane on. */
@@ -470,7 +469,7 @@ bool zarr_sink_write(struct sink *sink, const void *samples, size_t planes, stru
     return true;
 }
 
-/* The first planes of a box are those of the next column. */
+/* A box that begins with the first plane begins the next column. */
 bool zarr_sink_write_box(struct sink *sink, const void *samples, size_t volume, const struct region *box,
                          struct fault *fault)
 {

@@ -278,7 +278,7 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
     const struct zarr_source *zarr = source->state;
     const struct header *header = &source->header;
     const size_t frames = header->volumes / header_series_channels(header);
-    /* TIFF has channels, and times after these. */
+    /* Pages of TIFF have channels as the faster axis, and times. */
     const bool keeps = sink->family == FAMILY_TIFF &&
                        (frames == 1 || (header->series_axes > 0 &&
                                         header->series[header->series_axes - 1].kind == SERIES_TIME &&

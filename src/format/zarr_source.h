@@ -17,7 +17,7 @@ struct zarr_source {
     struct multiscale image;             /* where it is one */
     struct array array;
     size_t space[3];             /* which of its axes is x, y and z; ARRAY_NO_AXIS: none */
-    unsigned axes;               /* of these, so many */
+    unsigned axes;               /* how many of these there are */
     char key[STORE_KEY_MOST];    /* of the array's metadata */
     char prefix[STORE_KEY_MOST]; /* of the keys of its chunks */
     struct array_reader *reader;

@@ -458,14 +458,14 @@ static size_t outputs_bytes(const struct pipeline *pipeline)
 
 /* ---- columns ---- */
 
-/* Bytes of samples a second from and to files, decoding and encoding included: what a way reads or writes
-   once more counts in ratio to what it computes. */
+/* Bytes of samples a second that are read and written, decoding and encoding included. It weighs what a way
+   reads or writes again against what it computes. */
 #define ASSUMED_FILE_BYTES_PER_SECOND 2e9
 
-/* For each column, and each pass over spool files, threads start that read and write. */
+/* Threads that read and write are started for each column, and for each pass over spool files. */
 #define ASSUMED_PASS_SECONDS 1e-3
 
-/* Of two numbers of columns worth trying, the next has a third more. */
+/* The next number of columns that is worth trying: a third more. */
 static size_t more_columns(size_t count)
 {
     return count + size_most(1, count / 3);
@@ -530,7 +530,7 @@ static bool plan_cut(struct pipeline *pipeline, const struct plan_request *reque
     return make_plan(pipeline, &own, fault);
 }
 
-/* Plan it in about so many columns along x and y; whether they fit, and then what way that is. */
+/* Plan it in about so many columns along x and y. If they fit, `way` tells what that takes. */
 static bool try_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
                         size_t across, size_t down, struct pipeline_way *way, struct fault *fault)
 {
@@ -550,12 +550,13 @@ static bool try_columns(struct pipeline *pipeline, const struct plan_request *re
     return done;
 }
 
-/* So many times in a row, columns that are narrower along x may take more time before no narrower ones are
-   tried: what is decoded twice depends on where chunks end. */
+/* The search for the width of columns along x ends when so many in a row take more time than the best. One
+   would not do: what is decoded twice depends on where chunks end. */
 enum { WORSE_MOST = 4 };
 
-/* The columns that take the least time: cut along y first, since rows are read and written whole, and along x
-   as far as that helps; from the narrowest to the widest that fit. The fault is that of the narrowest. */
+/* Find the columns that take the least time. They are cut along y first, since then rows are read and written
+   whole, and along x as far as that helps. Along y, the narrowest are tried first, and wider ones as long as
+   they fit. If none fits, the fault is that of the narrowest. */
 static bool find_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
                          struct pipeline_way *best, struct fault *fault)
 {
@@ -595,7 +596,7 @@ static bool may_cut(const struct pipeline *pipeline, const struct plan_request *
            target.format->find_unit(target.format, target.header, &target.sink, unit);
 }
 
-/* Whether memory is too short for one pass over all planes, or for one as it should be. */
+/* Whether memory is too short for one pass over all planes, or for one of all steps that levels can take. */
 static bool is_short(const struct pipeline *pipeline, bool planned, const struct fault *fault)
 {
     const struct schedule *schedule = &pipeline->plan.schedule;
@@ -605,7 +606,7 @@ static bool is_short(const struct pipeline *pipeline, bool planned, const struct
 }
 
 /* Where memory is short, see whether the run takes less time in columns, in which more steps fit at once. If
-   nothing fits, what needs the least memory is refused. */
+   nothing fits, the fault is that of the way that needs the least memory. */
 static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, struct fault *fault)
 {
     struct pipeline_way *ways = pipeline->ways;

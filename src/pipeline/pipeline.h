@@ -34,13 +34,13 @@ struct pipeline_tee_end {
 /* A way to run that was compared with another one, by what it costs. */
 struct pipeline_way {
     struct columns columns;
-    uint64_t passes;     /* over all columns, or over spool files */
+    uint64_t passes;     /* over all planes, or over each column */
     unsigned together;   /* steps that levels take at once, at most */
-    uint64_t read_bytes; /* of samples, with those of chunks that are needed in part; spool files are read and
+    uint64_t read_bytes; /* of samples, with all of a chunk that is needed in part; spool files are read and
                             written, too */
     uint64_t written_bytes;
     size_t memory_bytes;
-    double seconds; /* forecast, with those for files */
+    double seconds; /* forecast, with those in which files are read and written */
 };
 
 struct pipeline;
@@ -89,8 +89,8 @@ struct pipeline {
     struct ranks ranks;
     struct plan plan;
     bool fits_share;             /* the share is enough, without a pass over the data more */
-    struct pipeline_way ways[2]; /* where columns were tried: without them and, if they can be had, with; the
-                                    job tells which is taken */
+    struct pipeline_way ways[2]; /* where columns were tried: over whole planes and in columns, as far as
+                                    these fit; the job tells which is taken */
     size_t way_count;
 
     /* Once it has run. */

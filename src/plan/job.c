@@ -462,7 +462,7 @@ void job_go_to_column(struct job *job, size_t index)
     for (unsigned axis = 0; axis < plane_axes(&job->in.grid); axis++) {
         const struct range column = column_along(job, axis, at[axis]), box = box_along(job, axis, at[axis]);
         const bool goes_around = box.first + box.count > extents[axis];
-        /* One that needs less than the largest begins earlier where the grid ends. */
+        /* A box that needs less than the largest one begins earlier where the grid ends. */
         columns->written.first[axis] = column.first - region.first[axis];
         columns->written.count[axis] = column.count;
         job->box.first[axis] =

@@ -79,8 +79,8 @@ struct job {
    of `window`. */
 void job_divide(struct job *job, struct range window, size_t member, size_t members);
 
-/* Cut the region into columns of such extents along x and y, or make it one again by those of the region; the
-   job is then at the first. And go to another one: no extents change but those of what is kept. */
+/* Cut the region into columns of such extents along x and y, or make it whole again by its own extents; the
+   job is then at the first column. When it goes to another one, only the extents of what is kept change. */
 bool job_cut(struct job *job, const size_t extent[HALO_AXES], struct fault *fault);
 void job_go_to_column(struct job *job, size_t index);
 size_t job_columns(const struct job *job);

@@ -83,13 +83,13 @@ struct schedule {
     bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */
-    bool tight; /* for want of memory, it has to be so, or to take fewer steps at once than its forms can */
-    size_t devices;     /* that share the planes, each with fields of its own, */
-    size_t lanes;       /* and how many of them are this process's */
-    size_t halo;        /* planes that each of them holds beside its own, on either side */
-    size_t depth;       /* planes that levels lag behind those read */
-    size_t slab, batch; /* planes */
-    size_t window;      /* planes that a field holds */
+    bool tight;          /* for want of memory, it is lean, or takes fewer steps at once than its forms can */
+    size_t devices;      /* that share the planes, each with fields of its own, */
+    size_t lanes;        /* and how many of them are this process's */
+    size_t halo;         /* planes that each of them holds beside its own, on either side */
+    size_t depth;        /* planes that levels lag behind those read */
+    size_t slab, batch;  /* planes */
+    size_t window;       /* planes that a field holds */
     unsigned readers, writers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     size_t tee_buffers;             /* likewise, of states on the way */

@@ -344,8 +344,7 @@ static bool read_codec(struct array *array, const struct json_value *codec, bool
         (extension_name(codec) == NULL || !find_packer(extension_name(codec), 3, &kind)))
         return refuse_value("codecs", codec, fault);
     if ((transposes || bytes) == *has_bytes)
-        return fault_raise(fault, STATUS_INPUT, "codecs: %s stands at the wrong place",
-                           extension_name(codec));
+        return fault_raise(fault, STATUS_INPUT, "codecs: %s is in the wrong place", extension_name(codec));
     if (transposes)
         return read_transpose(array, codec, fault);
     *has_bytes = true;

@@ -33,7 +33,7 @@ struct array {
    name the file, which the caller adds. */
 bool array_read(struct array *array, const struct json_value *metadata, struct fault *fault);
 
-/* As version 3 calls a type. */
+/* The name of a type in version 3. */
 const char *array_type_name(enum sample_type type);
 
 /* The key of a file by its numbers, behind that of the array's folder: empty, or with a slash at its end, and

@@ -34,8 +34,8 @@ struct shelf {
     bool filled;
 };
 
-/* A range of chunks or files along each axis of the array, which goes on at the first of all; and how many
-   that are. */
+/* A range of chunks or files along each axis of the array, which goes on at the first one of the axis; and
+   how many they are in all. */
 struct span {
     uint64_t first[ARRAY_MOST_AXES], count[ARRAY_MOST_AXES], all[ARRAY_MOST_AXES];
     size_t total;
@@ -129,8 +129,8 @@ static size_t member_bytes(const struct array_reader *reader)
     return codec_coded_bytes(chain) + plain_bytes(reader) + codec_worker_bytes(chain);
 }
 
-/* Chunks or files of such extents along an axis of space that a number of samples may have a part in, of
-   which those at both ends are not whole, and neither is the last one of all where they go around. */
+/* The most chunks or files of such extents that so many samples along an axis of space may have a part in.
+   They may have only a part of the first and the last one, and the axis may end within another. */
 static size_t most_along(const struct array_reader *reader, const size_t *extents, unsigned axis,
                          size_t samples)
 {
@@ -432,7 +432,7 @@ struct layout {
     size_t first, stride[3];
 };
 
-/* Boxes of such extents stand packed. */
+/* That of a packed box of such extents. */
 static struct layout layout_packed(const size_t count[3])
 {
     return (struct layout){.stride = {1, count[0], count[0] * count[1]}};

@@ -97,8 +97,8 @@ size_t codec_plain_bytes(const struct codec_chain *chain)
     return bytes;
 }
 
-/* The most bytes that the first `count` codecs of a chain give. What libraries promise of theirs, at any
-   level, is less. */
+/* The most bytes that the first `count` codecs of a chain give. Those that libraries
+   promise, at any level, are fewer. */
 static size_t bytes_after(const struct codec_chain *chain, size_t count)
 {
     size_t bytes = codec_plain_bytes(chain);

@@ -29,7 +29,7 @@ struct multiscale {
     const char *path; /* of the array within the group */
 };
 
-/* Read the first image of a group by its attributes. A resolution that there is not, counted from 0, is
+/* Read the first image of a group by its attributes. A resolution that it lacks, counted from 0, is
    refused with STATUS_USAGE. Faults do not name the file, which the caller adds. */
 bool multiscale_read(struct multiscale *multiscale, const struct json_value *attributes, uint64_t resolution,
                      struct fault *fault);

@@ -19,11 +19,11 @@ enum store_metadata {
     STORE_ARRAY_2,
     STORE_ATTRIBUTES_2,
     STORE_GROUP_2,
-    STORE_NO_METADATA /* how many there are; where a folder has none of them, or is none */
+    STORE_NO_METADATA /* how many there are; also of what is no store */
 };
 extern const char *const store_metadata[];
 
-/* Those of the folder at a path. */
+/* Those of the folder at a path, if it is one. */
 enum store_metadata store_metadata_at(const char *path);
 
 /* A folder that is open; its path stays with the caller. */

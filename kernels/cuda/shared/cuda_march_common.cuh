@@ -77,7 +77,7 @@ struct cuda_tiles {
     }
 };
 
-/* Those of a plane, where a warp computes Form::Rows below each other, and a block Form::Warps times as many.
+/* The tiles of a plane, where a warp computes Form::Rows rows, and a block Form::Warps times as many.
    `lanes` have the last columns. */
 template <typename Form>
 static inline struct cuda_tiles cuda_tiles_of(long long nx, long long rows, unsigned lanes)
