@@ -351,7 +351,7 @@ static void KEYS(rank_lists)(const struct ranks *ranks, const key *const *inputs
 
 /* ---- windows of which samples are missing ---- */
 
-/* By how much ranks among the samples that are there are lower, for a vector of windows. The lists of a
+/* How much lower the rank is in each window of a vector, among the samples that are there. The lists of a
    window are sorted, with what is missing last. */
 static keys KEYS(lowered)(const struct ranks *ranks, size_t list, size_t x)
 {
@@ -378,7 +378,7 @@ static keys KEYS(lowered)(const struct ranks *ranks, size_t list, size_t x)
     return lower;
 }
 
-/* Copy a sorted list, of which some samples that are missing become the first, where the rank is lower. */
+/* Copy a sorted list. Where the rank is lower, some of its missing samples become the first. */
 static void KEYS(turn_list)(const key *const *list, size_t count, size_t x, keys *lower, key *out)
 {
     const keys missing = KEYS(splat)((key)KEYS_MISSING), none = KEYS(splat)(0);

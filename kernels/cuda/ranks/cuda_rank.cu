@@ -3,12 +3,12 @@
  * window.
  *
  * Known as: rank-order (order-statistic) filter, erosion and dilation; selection and sorting networks.
- * Idea: samples become whole numbers of the same order, so that NaN and −0 need no thought. In the windows
- * with names, a thread walks along the rows with four columns (two of a volume), two rows at a time. What two
+ * Idea: samples become whole numbers of the same order, so that NaN and −0 need no thought. In these three
+ * windows, a thread walks along the rows with four columns (two of a volume), two rows at a time. What two
  * windows below each other share of a column is sorted once, and two windows side by side merge the columns
  * that they share once. Elsewhere a thread bisects: it counts the samples up to the middle of what is left,
  * and both ends then move to samples; where some may be missing, it first counts those that are there.
- * Missing samples are the last in order; where a window with a name has some, the list of the columns that
+ * Missing samples are the last in order; where one of the three has some, the list of the columns that
  * two windows share moves up by as many places as the rank is lower. Adds: networks that are merges of sorted
  * lists (Batcher), of which the compiler drops whatever no result needs. Costs: 18 minima and maxima a sample
  * for 3×3, 70 for 5×5, 110 for 3×3×3, in the pipeline that has half of the lanes; edges have a loop of their
@@ -172,7 +172,7 @@ CUDA_INLINE Order select_of(const Order (&a)[M], const Order (&b)[N])
     return least;
 }
 
-/* Put a first sample into a list so many times; the last ones go. */
+/* Put a sample before all others of a list, so many times; as many at its end are dropped. */
 template <int N, typename Order> CUDA_INLINE void move_up(Order (&sorted)[N], int places, Order first)
 {
 #pragma unroll 1
@@ -224,7 +224,7 @@ template <typename T_, int Radius_, bool Solid_, bool Missing_> struct median_fo
     static_assert(!Solid || Radius == 1, "columns of a volume are merged from three lists");
 
     /* Blocks that a multiprocessor should hold. Elsewhere than on 9.0, ptxas wants more registers for 5x5. In
-       pictures, what moves up for missing samples takes many. */
+       pictures, lists that move up for missing samples take many. */
     static __host__ __device__ constexpr int residents(int code)
     {
         if (Missing && !Solid)
@@ -379,8 +379,8 @@ template <int N, typename Order> CUDA_INLINE int count_missing(const Order (&sor
 }
 
 /* The median of a window, from the list of its own column and that of those that another window has as well.
-   The places by which the rank is lower where samples are missing are given to samples before all others. The
-   shared list loses as many at its end, which are far behind the median. */
+   If samples are missing, the rank is lower. The shared list then gets as many samples before all others, and
+   loses as many at its end, which are far behind the median. */
 template <typename Form>
 CUDA_INLINE typename Form::T find_median(const median_walk<typename Form::T> &walk,
                                          const typename Form::Order (&own)[Form::List],

@@ -90,7 +90,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
             fill_rim();
     }
 
-    /* Of a plane that arrives, a thread reads its warp's seam alone. */
+    /* In a plane that arrives, a thread reads no seam but its warp's. */
     template <enum tma_edges Edges> CUDA_INLINE void await()
     {
         base::template await<Edges>();
