@@ -237,7 +237,8 @@ for i in 0 1 2; do
     tail -c +$((1 + 3432 * i)) all.raw | head -c 3432 > one.raw
     voxfilt -q -i one.raw -t u16 -d 13,11,12 --mask in12.raw -f gauss:1
 done > expected.raw
-for mask in in12.raw in12.raw.gz; do
+voxfilt -q -i in12.raw -t u8 -d 13,11,12 -f identity --level 0 -o in12.zarr
+for mask in in12.raw in12.raw.gz in12.zarr; do
     accepts "a series, $mask" '' voxfilt -i series.nrrd --mask $mask -f gauss:1 --out-format raw -o series.raw
     same 'has the mask for each volume' expected.raw series.raw
 done
@@ -263,6 +264,10 @@ refuses 2 'voxfilt: --mask: fifo: for 2 inputs it must be a regular file' \
     voxfilt -t u8 -d 13,11,40 --mask fifo -f heat -o many/ first.vol second.vol
 accepts 'several inputs' '' voxfilt -t u8 -d 13,11,40 --mask in.raw -f heat -s 3 -o many/ first.vol second.vol
 same 'have one mask' third.raw many/second.vol
+rm -r many/*
+voxfilt -q -i in.raw -t u8 -d 13,11,40 -f identity --level 0 -o in.zarr
+accepts 'several inputs, and a store' '' voxfilt -t u8 -d 13,11,40 --mask in.zarr -f heat -s 3 -o many/ first.vol second.vol
+same 'have one mask, too' third.raw many/second.vol
 
 if [ -x "${top_builddir:-.}/tests/imgheat_emulated" ]; then
     for gpus in 0 0,1,2; do

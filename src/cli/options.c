@@ -137,7 +137,8 @@ static bool share_pipe(const char *input, const struct stat *mask)
            info.st_dev == mask->st_dev && info.st_ino == mask->st_ino;
 }
 
-/* The input may be standard input; its mask is a file, which several inputs read one after another. */
+/* The input may be standard input; its mask is a file or a store, which several inputs read one after
+   another. */
 static bool check_mask(const struct options *options, struct fault *fault)
 {
     const char *mask = options->mask;
@@ -151,7 +152,7 @@ static bool check_mask(const struct options *options, struct fault *fault)
         return true;
     if (options->input_count == 1 && share_pipe(options->inputs[0], &info))
         return fault_raise(fault, STATUS_USAGE, "--mask: %s: it is the input, too, and a pipe", mask);
-    return options->input_count == 1 || S_ISREG(info.st_mode) ||
+    return options->input_count == 1 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ||
            fault_raise(fault, STATUS_USAGE, "--mask: %s: for %zu inputs it must be a regular file", mask,
                        options->input_count);
 }
