@@ -11,6 +11,7 @@
 #include "pipeline.h"
 
 #include "base/mem.h"
+#include "base/memory_limits.h"
 #include "base/size.h"
 #include "base/threads.h"
 #include "format/box.h"
@@ -625,6 +626,9 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     plan_free(&pipeline->plan);
     request->explains = false;
     request->least = &least_cut;
+    /* Asking takes longer than a plan, and the answers vary. */
+    request->limits.spare = memory_limits_spare();
+    request->limits.whole = memory_limits_whole();
     mem_keep_none();
     cut = find_columns(pipeline, request, unit, &ways[pipeline->way_count], &misfit);
     pipeline->way_count += cut;

@@ -483,13 +483,15 @@ static uint64_t comfortable_memory(const struct schedule_request *request)
         return request->memory;
     if (request->limits.memory > 0)
         return request->limits.memory;
-    return memory_limits_spare();
+    return request->limits.spare > 0 ? request->limits.spare : memory_limits_spare();
 }
 
 /* More than this is not tried: the system might not refuse it, but kill for it. */
 static uint64_t most_memory(const struct schedule_request *request)
 {
-    return request->memory > 0 ? request->memory : memory_limits_whole();
+    if (request->memory > 0)
+        return request->memory;
+    return request->limits.whole > 0 ? request->limits.whole : memory_limits_whole();
 }
 
 /* The least that a candidate takes at such a depth, with the source in a spool file; SIZE_MAX where addresses

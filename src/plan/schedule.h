@@ -12,9 +12,10 @@
 
 /* How much at a time. 0: what suits the machine; tests want little of everything. */
 struct schedule_limits {
-    size_t slab;     /* planes that the levels advance by */
-    size_t batch;    /* planes that pass between files and device together */
-    uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
+    size_t slab;           /* planes that the levels advance by */
+    size_t batch;          /* planes that pass between files and device together */
+    uint64_t memory;       /* more than this is not taken where passes over a spool file would do with less */
+    uint64_t spare, whole; /* the memory_limits of the machine, if they are known already */
 };
 
 /* The fate of a candidate. */
