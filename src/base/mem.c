@@ -92,7 +92,7 @@ void mem_free(void *pointer)
 void mem_keep_none(void)
 {
 #ifdef __GLIBC__
-    enum { LARGE = 128 << 10 };
+    enum { LARGE = 512 << 10 };
 
     (void)mallopt(M_MMAP_THRESHOLD, LARGE);
     (void)mallopt(M_TRIM_THRESHOLD, LARGE);

@@ -107,11 +107,22 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
 
 /* Up to NEAR bytes between two runs take less time to copy than a second read takes. Runs that are read
    together have room for TOGETHER bytes. */
-enum { NEAR = 8192, TOGETHER = 64 << 10 };
+enum { NEAR = 8192, TOGETHER = 256 << 10 };
 
 bool box_reads_between(uint64_t row, uint64_t run)
 {
     return row - run <= NEAR && row <= TOGETHER / 2;
+}
+
+/* Memory in which a thread reads runs of a box together. */
+static size_t together_bytes(const struct source *source, const struct region *box)
+{
+    const struct grid *grid = &source->header.grid;
+    const size_t pixel = pixel_bytes(source), run = box->count[0] * pixel, row = grid->nx * pixel;
+
+    return source->grain[0] <= 1 && run < row && box_reads_between(row, run)
+               ? size_least(TOGETHER, rows_of(box, grid) * row)
+               : 0;
 }
 
 /* How many runs are read at once. */
@@ -126,7 +137,7 @@ bool box_read_runs(const struct file_in *file, uint64_t begin, const struct regi
                    bool *ended, struct fault *fault)
 {
     const size_t together = runs_together(runs);
-    unsigned char *to = samples, *scratch = mem_alloc(together > 1 ? TOGETHER : 1, 1, "rows", fault);
+    unsigned char *to = samples, *scratch = mem_alloc(together, (size_t)runs->row, "rows", fault);
     bool done = scratch != NULL;
 
     *ended = false;
@@ -171,5 +182,6 @@ size_t box_beside_bytes(const struct source *source, const struct region *box, s
         return own + header_plane_bytes(&source->header);
     if (source->format->box_bytes != NULL)
         own = source->format->box_bytes(source, box);
+    own += threads * together_bytes(source, box);
     return goes_around(source, box) ? own + threads * plane_bytes(source, box) : own;
 }
