@@ -71,6 +71,8 @@ struct encoding {
     struct {
         double scale, shift; /* from files: v becomes scale · v + shift, unless that is v */
         double mark;         /* from files with `marked`: the mark of what is written */
+        bool rests; /* u64 and i64 in f64: a field has twice as many, and the latter half is what rounding
+                       took: it is added to a sample outside when that is stored, and 0 inside */
     } original;
 
     /* These are done to colour in turn, after it is decoded and before it is encoded. */
@@ -103,6 +105,7 @@ struct sample_limits encoding_stretched_limits(const struct encoding *encoding);
    have colour twice: times alpha, then alpha, then colour as it is, which remains where the filtered alpha is
    0. And the same with the channels of weights and of originals. */
 unsigned encoding_work_channels(const struct encoding *encoding);
+unsigned encoding_original_channels(const struct encoding *encoding);
 unsigned encoding_field_channels(const struct encoding *encoding);
 
 /* Where the bytes of a mask begin behind the samples of some pixels: at a multiple of MASK_ALIGNMENT bytes.

@@ -19,10 +19,15 @@ unsigned encoding_work_channels(const struct encoding *encoding)
                                                     : encoding->channels;
 }
 
+unsigned encoding_original_channels(const struct encoding *encoding)
+{
+    return encoding->masked ? encoding->channels * (encoding->original.rests ? 2 : 1) : 0;
+}
+
 unsigned encoding_field_channels(const struct encoding *encoding)
 {
     return encoding_work_channels(encoding) * (encoding->weighs ? 2 : 1) +
-           (encoding->masked ? encoding->channels : 0);
+           encoding_original_channels(encoding);
 }
 
 size_t encoding_mask_place(const struct encoding *encoding, size_t pixels)

@@ -223,6 +223,10 @@ static const struct raw_run {
      SAMPLE_U8, WORK_F32, false, false, 0},
     {"-d 9,7,5 --channels 3 -t u16 --mask mask -f heat --flux pm2 --scale 900 --flux-channels joint -s 3",
      SAMPLE_U16, SAMPLE_U16, WORK_F32, false, false, 0},
+    {"-d 9,7,15 -t u64 --out-endian big --mask mask -f heat -s 4 -f median:1", SAMPLE_U64, SAMPLE_U64,
+     WORK_F64, false, true, 0},
+    {"-d 9,7,5 --channels 2 -t i64 --endian big --mask mask --missing 3 -f gauss:1 -s 2", SAMPLE_I64,
+     SAMPLE_I64, WORK_F64, true, true, 0},
     {"-n 7 -t u32 --mask mask -f heat --until 0.05 --check-every 2", SAMPLE_U32, SAMPLE_U32, WORK_F64, false,
      false, 0},
     {"-n 7 -t u8 --missing 9 -f matrix:0,1,0;1,2,1;0,1,0 --until 0.05 -s 30 --check-every 3", SAMPLE_U8,
@@ -266,6 +270,9 @@ static unsigned char *take_mask(struct reference_job *job, const struct command 
     job->in.missing = job->in.masked = job->out.masked = true;
     job->in.original.scale = 1.0;
     job->in.original.mark = job->out.mark;
+    job->in.original.rests = job->out.original.rests =
+        (job->in.type == SAMPLE_U64 || job->in.type == SAMPLE_I64) && job->out.type == job->in.type &&
+        job->work == WORK_F64;
     return mask;
 }
 

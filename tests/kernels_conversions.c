@@ -89,20 +89,32 @@ static void check_conversion(struct conversion conversion, const struct way *way
     free(mask);
 }
 
+/* Whether samples outside a mask stay although the work type does not hold them. */
+static bool has_rests(const struct conversion *conversion)
+{
+    const enum sample_type type = conversion->in.type;
+
+    return conversion->in.masked && (type == SAMPLE_U64 || type == SAMPLE_I64) &&
+           conversion->out.type == type && conversion->work == WORK_F64;
+}
+
 /* In the ways whose turn it is. Conversion is no matter of kernels: those by a device's own choice do. One in
    three is masked, if samples go out as they came in. */
 static void try_conversion(struct conversion conversion)
 {
     static uint64_t done;
     uint64_t number = done++;
+    bool same;
 
     if (!harness_takes(number))
         return;
     conversion.seed = number;
     conversion.in.masked = conversion.out.masked =
         number % 3 == 1 && conversion.in.premultiply == conversion.out.premultiply;
-    conversion.in.original.scale = number % 4 == 0 ? 1.0 : 0.75;
-    conversion.in.original.shift = number % 4 == 0 ? 0.0 : -20.5;
+    conversion.in.original.rests = conversion.out.original.rests = has_rests(&conversion);
+    same = number % 4 == 0 || conversion.in.original.rests;
+    conversion.in.original.scale = same ? 1.0 : 0.75;
+    conversion.in.original.shift = same ? 0.0 : -20.5;
     conversion.grid = number % 2 == 0 ? grid_make(3, 13, 4, 3) : grid_make(2, 11, 5, 1);
     for (size_t i = 0; i < way_count; i++) {
         if (ways[i].rung != NULL || !way_has_turn(&ways[i], number))

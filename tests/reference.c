@@ -446,7 +446,20 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
 
 unsigned reference_field_channels(const struct encoding *encoding)
 {
-    return reference_work_channels(encoding) + (encoding->masked ? encoding->channels : 0);
+    unsigned of_each = !encoding->masked ? 0 : encoding->original.rests ? 2 : 1;
+
+    return reference_work_channels(encoding) + of_each * encoding->channels;
+}
+
+/* Where a field has what is to be added to the sample of a channel as it is stored. */
+static unsigned rest_of(const struct encoding *encoding, unsigned channel)
+{
+    return reference_work_channels(encoding) + encoding->channels + channel;
+}
+
+static double taken_by_rounding(const struct encoding *encoding, double stored, const unsigned char *bytes)
+{
+    return (double)(int64_t)(get_bits(encoding, bytes) - integer_bits(&kinds[encoding->type], stored));
 }
 
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
@@ -464,6 +477,10 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
             pixel[c] = (double)NAN;
         if (encoding->masked && mask[i] == 0)
             leave_outside(encoding, work, stored, pixel);
+        for (unsigned c = 0; encoding->original.rests && c < encoding->channels; c++)
+            pixel[rest_of(encoding, c)] =
+                mask[i] == 0 ? taken_by_rounding(encoding, stored[c], bytes - (encoding->channels - c) * size)
+                             : 0.0;
         for (unsigned c = 0; c < reference_field_channels(encoding); c++)
             field[c * pixels + i] = pixel[c];
     }
@@ -554,6 +571,10 @@ struct outcomes reference_encode(const struct encoding *encoding, enum work_type
                 put_sample(encoding, into_range(encoding, stored[c], &outcomes), bytes);
             } else {
                 put_sample(encoding, stored[c], bytes);
+                if (encoding->original.rests)
+                    put_bits(encoding,
+                             get_bits(encoding, bytes) + (uint64_t)(int64_t)pixel[rest_of(encoding, c)],
+                             bytes);
                 note_outcome(&kinds[encoding->type], stored[c], &outcomes);
             }
         }

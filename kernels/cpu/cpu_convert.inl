@@ -143,8 +143,13 @@ static void point_colour(const struct point *points, unsigned point_count, const
         memcpy(to, from, count * sizeof *to);
 }
 
-/* The originals of a channel, the last of a field. */
+/* The originals of a channel, among the last of a field; and what rounding took from them. */
 static unsigned original_channel(const struct field *field, const struct encoding *encoding, unsigned channel)
+{
+    return field->shape.channels - encoding_original_channels(encoding) + channel;
+}
+
+static unsigned rest_channel(const struct field *field, const struct encoding *encoding, unsigned channel)
 {
     return field->shape.channels - encoding->channels + channel;
 }
@@ -162,6 +167,41 @@ static void take_originals(const struct encoding *encoding, unsigned channel, co
         real original = same ? values[i] : real_fma(scale, values[i], shift);
         original = marked ? real_unmarked(original, mark) : original;
         originals[i] = mask[i] == 0 ? original : (real)NAN;
+    }
+}
+
+/* A sample of 64 bits, which go to and from the order of the file. */
+static uint64_t sample_bits(const struct encoding *encoding, const unsigned char *sample)
+{
+    uint64_t bits;
+
+    memcpy(&bits, sample, sizeof bits);
+    return encoding->swapped ? swap_bits_64(bits) : bits;
+}
+
+/* What is to be added to a sample outside when it is stored, so that it stays as it was. */
+static void take_rests(const struct encoding *encoding, const unsigned char *samples,
+                       const unsigned char *mask, size_t count, const real *values, real *rests)
+{
+    const size_t pixel = encoding->channels * sizeof(uint64_t);
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t stored = encoding->type == SAMPLE_U64 ? OF_WORK(arith_store_u64)(values[i])
+                                                             : (uint64_t)OF_WORK(arith_store_i64)(values[i]);
+        const uint64_t rest = sample_bits(encoding, samples + i * pixel) - stored;
+        rests[i] = mask[i] == 0 ? (real)(int64_t)rest : (real)0;
+    }
+}
+
+static void add_rests(const struct encoding *encoding, const real *rests, size_t count,
+                      unsigned char *samples)
+{
+    const size_t pixel = encoding->channels * sizeof(uint64_t);
+
+    for (size_t i = 0; i < count; i++, samples += pixel) {
+        uint64_t bits = sample_bits(encoding, samples) + (uint64_t)(int64_t)rests[i];
+        bits = encoding->swapped ? swap_bits_64(bits) : bits;
+        memcpy(samples, &bits, sizeof bits);
     }
 }
 
@@ -199,6 +239,9 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         if (mask != NULL)
             take_originals(encoding, channel, mask, nx, values,
                            row_of(field, plane, original_channel(field, encoding, channel), row));
+        if (mask != NULL && encoding->original.rests)
+            take_rests(encoding, samples + channel * sizeof(uint64_t), mask, nx, values,
+                       row_of(field, plane, rest_channel(field, encoding, channel), row));
         find_missing(encoding, channel, nx, values);
         if (channel < colours) {
             decode_row(values, nx, encoding);
@@ -207,7 +250,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         if (mask != NULL)
             leave_outside(mask, nx, values);
     }
-    channels -= mask != NULL ? encoding->channels : 0;
+    channels -= encoding_original_channels(encoding);
     for (unsigned channel = encoding_work_channels(encoding); channel < channels; channel++)
         memset(row_of(field, plane, channel, row), 0, nx * sizeof(real));
     /* Premultiply: colours behind alpha stay as they are, those before it are multiplied. */
@@ -325,6 +368,10 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
                 (writing, widened(values, block.count, wide), block.count, counted, to, outcomes);
             } else {
                 put_values(encoding, values, block.count, to);
+                if (encoding->original.rests)
+                    add_rests(encoding,
+                              row_of(field, plane, rest_channel(field, encoding, channel), row) + begin,
+                              block.count, to);
                 count_outcomes(values + counted.first, counted.count, &writing->limits, outcomes);
             }
         }

@@ -392,8 +392,12 @@ static void settle_mask(const struct source *mask, struct job *job)
     job->decode.masked = job->encode.masked = job->field.masked = true;
     job->decode.original.scale = 1.0;
     job->decode.original.mark = job->encode.mark;
-    if (intensity_is_same(in, out))
+    if (intensity_is_same(in, out)) {
+        job->decode.original.rests = job->encode.original.rests = job->field.original.rests =
+            (job->in.type == SAMPLE_U64 || job->in.type == SAMPLE_I64) && job->out.type == job->in.type &&
+            job->work == WORK_F64 && !job->encode.ranged;
         return;
+    }
     job->decode.original.scale = intensity_sample(out, intensity_value(in, 1.0)) - none;
     job->decode.original.shift = none;
 }

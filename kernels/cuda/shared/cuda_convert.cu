@@ -40,7 +40,9 @@ template <typename T> struct coding {
     struct sample_limits stretched; /* likewise of values that are stretched */
     bool marked;                    /* colours that equal the mark in a file are missing: NaN in a field */
     T mark;
-    bool masked; /* behind all other channels, a field has one with the originals of each of the file */
+    bool masked; /* behind all other channels, a field has one with the originals of each of the file, */
+    bool rests;  /* and as many with what rounding took from them */
+    int original_channels;
     T scale, shift, original_mark;
     struct range counted_columns, counted_rows; /* of the pixels that count in the outcomes */
 
@@ -122,6 +124,8 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.marked = encoding->marked;
     coding.mark = static_cast<T>(encoding->mark);
     coding.masked = encoding->masked;
+    coding.rests = encoding->original.rests;
+    coding.original_channels = static_cast<int>(encoding_original_channels(encoding));
     coding.scale = static_cast<T>(encoding->original.scale);
     coding.shift = static_cast<T>(encoding->original.shift);
     coding.original_mark = static_cast<T>(encoding->original.mark);
@@ -217,6 +221,22 @@ template <typename S> CUDA_INLINE bool is_stray(S stored, bool swapped)
     }
 }
 
+/* Whether rounding may take something from samples of a file that are kept for what is outside a mask. */
+template <typename T, typename S> CUDA_INLINE constexpr bool has_rests()
+{
+    return std::is_integral<S>::value && sizeof(S) == 8 && std::is_same<T, double>::value;
+}
+
+/* What is to be added to such a sample when it is stored. */
+template <typename T, typename S> CUDA_INLINE T rest_of(S sample, T value)
+{
+    S stored;
+
+    cuda_store(value, &stored);
+    return static_cast<T>(static_cast<long long>(static_cast<unsigned long long>(sample) -
+                                                 static_cast<unsigned long long>(stored)));
+}
+
 /* Pixels of a file into a field: decoded, through the points, times alpha; a premultiplied picture's colours
    are kept as they are as well, behind alpha. Pixels outside a mask are missing. */
 template <typename T, typename S>
@@ -224,7 +244,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
     load_kernel(const coding<T> coding, const S *packed, const unsigned char *mask, const cuda_view<T> to,
                 const pixels pixels, const struct range counted, struct cuda_outcomes *outcomes)
 {
-    const int first_original = to.channels - (coding.masked ? coding.channels : 0);
+    const int first_original = to.channels - coding.original_channels;
     unsigned strays = 0, left_out = 0;
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
@@ -244,6 +264,12 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             if (coding.masked)
                 pixel.of(to, first_original + channel) =
                     outside ? coding.original(value, channel < coding.colours) : T(NAN);
+            if constexpr (has_rests<T, S>()) {
+                const S sample = coding.swapped ? cuda_swapped(samples[channel]) : samples[channel];
+                if (coding.rests)
+                    pixel.of(to, to.channels - coding.channels + channel) =
+                        outside ? rest_of(sample, value) : T(0);
+            }
             if (channel < coding.colours) {
                 if (coding.marked && value == coding.mark)
                     value = T(NAN);
@@ -274,7 +300,7 @@ CUDA_INLINE T restored(const coding<T> &coding, const cuda_view<T> &from, const 
 {
     if (!coding.masked)
         return value;
-    return coding.restored(value, pixel.of(from, from.channels - coding.channels + channel),
+    return coding.restored(value, pixel.of(from, from.channels - coding.original_channels + channel),
                            channel < coding.colours);
 }
 
@@ -339,6 +365,13 @@ CUDA_INLINE S plain_sample(const coding<T> &coding, T value, tally_of_thread *ta
     return stored;
 }
 
+/* A sample outside as it was, and one inside as it is. */
+template <typename T, typename S> CUDA_INLINE S with_rest(S stored, T rest)
+{
+    return static_cast<S>(static_cast<unsigned long long>(stored) +
+                          static_cast<unsigned long long>(static_cast<long long>(rest)));
+}
+
 /* Pixels of a field into a file. */
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS)
@@ -356,8 +389,12 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
             const T value = colour ? settled_colour(coding, from, pixel, channel)
                                    : restored(coding, from, pixel, channel, pixel.of(from, channel)) *
                                          coding.alpha_factor;
-            const S stored = colour && coding.ranged ? stretched_sample<T, S>(coding, value, &tally)
-                                                     : plain_sample<T, S>(coding, value, &tally);
+            S stored = colour && coding.ranged ? stretched_sample<T, S>(coding, value, &tally)
+                                               : plain_sample<T, S>(coding, value, &tally);
+            if constexpr (has_rests<T, S>()) {
+                if (coding.rests)
+                    stored = with_rest(stored, pixel.of(from, from.channels - coding.channels + channel));
+            }
             samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;
         }
     }
