@@ -314,24 +314,14 @@ static void print_candidates(FILE *stream, const struct plan *plan)
         print_candidate(stream, plan, &candidates->list[i]);
 }
 
-/* The columns that the region is cut into, and what is computed for each. */
-static void print_columns(FILE *stream, const struct job *job)
-{
-    const struct columns *columns = &job->columns;
-
-    if (job_columns(job) == 1)
-        return;
-    fprintf(stream, "columns   %zu, one after the other: %zu along x and %zu along y, of %zu x %zu samples",
-            job_columns(job), columns->count[0], columns->count[1], columns->extent[0], columns->extent[1]);
-    fprintf(stream, "; boxes of %zu x %zu are computed for them\n", job->computed.nx, job->computed.ny);
-}
-
 /* What a run takes in columns and without, where memory is short. */
 static void print_ways(FILE *stream, const struct pipeline *pipeline)
 {
     const bool cut = job_columns(&pipeline->job) > 1;
     char seconds[32], memory[32];
 
+    if (pipeline->uncut != NULL)
+        fprintf(stream, "ways      over whole planes only: %s allows no columns\n", pipeline->uncut);
     for (size_t i = 0; i < pipeline->way_count; i++) {
         const struct pipeline_way *way = &pipeline->ways[i];
         const size_t columns = way->columns.count[0] * way->columns.count[1];
@@ -479,7 +469,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
     phrase_box(stream, plan);
-    print_columns(stream, job);
+    phrase_columns(stream, job);
     print_range(stream, job);
     phrase_ranks(stream, pipeline);
     print_split(stream, &pipeline->ranks, plan);

@@ -172,6 +172,17 @@ void phrase_box(FILE *stream, const struct plan *plan)
             (unsigned long long)(header_samples(&job->in) * sample_size(job->in.type)));
 }
 
+void phrase_columns(FILE *stream, const struct job *job)
+{
+    const struct columns *columns = &job->columns;
+
+    if (job_columns(job) == 1)
+        return;
+    fprintf(stream, "columns   %zu, one after the other: %zu along x and %zu along y, of %zu x %zu samples",
+            job_columns(job), columns->count[0], columns->count[1], columns->extent[0], columns->extent[1]);
+    fprintf(stream, "; boxes of %zu x %zu are computed for them\n", job->computed.nx, job->computed.ny);
+}
+
 void phrase_region(FILE *stream, const struct job *job)
 {
     const struct region *region = &job->region;

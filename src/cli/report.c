@@ -127,6 +127,7 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, ", %s -> %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
             work_name(job->work));
     phrase_region(stream, job);
+    phrase_columns(stream, job);
     if (job->mask_plane_bytes > 0)
         fprintf(stream, "mask      %s: %llu of %llu samples of a channel are outside\n",
                 file_in_name(pipeline->mask.file), (unsigned long long)summary->outcomes.outside,

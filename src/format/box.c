@@ -105,13 +105,13 @@ bool box_read_at(struct source *source, void *samples, size_t volume, const stru
     return done;
 }
 
-/* Up to NEAR bytes between two runs take less time to copy than a second read takes. Runs that are read
-   together have room for TOGETHER bytes. */
-enum { NEAR = 8192, TOGETHER = 256 << 10 };
+/* Up to NEAR bytes between two runs take less time to copy than a second read takes, unless rows have more
+   than LONG bytes. Runs that are read together have room for TOGETHER bytes. */
+enum { NEAR = 8192, LONG = 32 << 10, TOGETHER = 256 << 10 };
 
 bool box_reads_between(uint64_t row, uint64_t run)
 {
-    return row - run <= NEAR && row <= TOGETHER / 2;
+    return row - run <= NEAR && row <= LONG;
 }
 
 /* Memory in which a thread reads runs of a box together. */

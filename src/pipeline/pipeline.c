@@ -581,20 +581,37 @@ static bool find_columns(struct pipeline *pipeline, const struct plan_request *r
     return best->seconds < INFINITY;
 }
 
-/* Whether the job can be run column by column, and where it may be cut: samples are read and written in any
-   order, and nobody looks at planes as a whole. */
-static bool may_cut(const struct pipeline *pipeline, const struct plan_request *request, size_t unit[2])
+/* Find where the job may be cut into columns: samples are read and written in any order, and nobody looks at
+   planes as a whole. Returns what is in the way; NULL: nothing. */
+static const char *find_obstacle(const struct pipeline *pipeline, const struct plan_request *request,
+                                 size_t unit[2])
 {
     const struct pipeline_request *asked = pipeline->request;
     const struct job *job = &pipeline->job;
+    const struct source *source = &pipeline->input.source;
     const struct target_request target = target_request_of(pipeline, asked->output, codec_threads(pipeline));
+    const bool places =
+        target.format->find_unit != NULL && (target.format->folder || file_out_is_file(asked->output));
+    const struct {
+        bool met;
+        const char *what;
+    } obstacles[] = {{job->in.grid.axes < 3, "a picture"},
+                     {job->region_kind == REGION_SLICE, "--slice"},
+                     {job->measures, "--out-range=auto"},
+                     {job_waits_for_change(job), "--until"},
+                     {request->stats, "--stats"},
+                     {asked->tee_count > 0, "--tee"},
+                     {asked->run.observers.count > 0, "--preview"},
+                     {ranks_are_several(&pipeline->ranks), "several ranks"},
+                     {!source->random || source->held_bytes > 0, "an input that is read in order"},
+                     {!places || !target.format->find_unit(target.format, target.header, &target.sink, unit),
+                      "an output that is written in order"}};
 
-    return job->in.grid.axes == 3 && job->region_kind != REGION_SLICE && !job->measures &&
-           !job_waits_for_change(job) && !request->stats && asked->tee_count == 0 &&
-           asked->run.observers.count == 0 && !ranks_are_several(&pipeline->ranks) &&
-           pipeline->input.source.random && pipeline->input.source.held_bytes == 0 &&
-           file_out_is_file(asked->output) && target.format->find_unit != NULL &&
-           target.format->find_unit(target.format, target.header, &target.sink, unit);
+    for (size_t i = 0; i < sizeof obstacles / sizeof *obstacles; i++) {
+        if (obstacles[i].met)
+            return obstacles[i].what;
+    }
+    return NULL;
 }
 
 /* Whether memory is too short for one pass over all planes, or for one of all steps that levels can take. */
@@ -617,9 +634,13 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     bool planned, cut;
 
     pipeline->way_count = 0;
+    pipeline->uncut = NULL;
     request->least = &least;
     planned = make_plan(pipeline, request, fault);
-    if (!is_short(pipeline, planned, fault) || !may_cut(pipeline, request, unit))
+    if (!is_short(pipeline, planned, fault))
+        return planned;
+    pipeline->uncut = find_obstacle(pipeline, request, unit);
+    if (pipeline->uncut != NULL)
         return planned;
     if (planned)
         ways[pipeline->way_count++] = way_of(pipeline);
