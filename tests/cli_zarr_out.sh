@@ -178,6 +178,7 @@ ln -s nowhere link.zarr
 refuses 2 'voxfilt: link.zarr: it exists, and a folder replaces nothing' convert -i scan.nhdr -o link.zarr
 refuses 2 'voxfilt: more/scan.zarr: it exists, and a folder replaces nothing' convert scan.nhdr --out-format zarr -o more/
 refuses 2 'voxfilt: standard output: a folder needs a name (-o)' convert -i scan.nhdr --out-format zarr
+refuses 2 'voxfilt: scan.zarr: it exists, and a folder replaces nothing' convert -i scan.nhdr -m 1 -o scan.zarr
 refuses 4 'voxfilt: none/a.zarr: No such file or directory' convert -i scan.nhdr -o none/a.zarr
 refuses 2 'voxfilt: --piece: cat cannot join files of the format zarr; --part writes complete ones' \
     convert -i scan.nhdr --piece 1/2 -o piece.zarr

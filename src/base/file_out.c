@@ -146,16 +146,22 @@ bool file_out_open_text(struct file_out **file, const char *path, struct fault *
     return open_output(file, path, true, fault);
 }
 
-/* Nothing takes the place of a folder, whatever is in there. */
-static bool open_folder(struct file_out *file, const char *path, struct fault *fault)
+bool file_out_check_folder(const char *path, struct fault *fault)
 {
     struct stat info;
 
+    return path_is_standard(path) || lstat(path, &info) != 0 ||
+           fault_raise(fault, STATUS_USAGE, "%.*s: it exists, and a folder replaces nothing",
+                       (int)path_length_before_slashes(path), path);
+}
+
+static bool open_folder(struct file_out *file, const char *path, struct fault *fault)
+{
     if (path_is_standard(path) || path_is_descriptor(path))
         return fault_set_for(fault, STATUS_USAGE, file->name, "a folder needs a name (-o)");
     file->name[path_length_before_slashes(file->name)] = '\0';
-    if (lstat(file->name, &info) == 0)
-        return fault_set_for(fault, STATUS_USAGE, file->name, "it exists, and a folder replaces nothing");
+    if (!file_out_check_folder(file->name, fault))
+        return false;
     file->naming.folder = true;
     file->naming.target = strdup(file->name);
     return file->naming.target == NULL ? refuse(file, fault) : open_temporary(file, NULL, fault);

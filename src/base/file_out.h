@@ -21,6 +21,9 @@ bool file_out_open(struct file_out **file, const char *path, struct fault *fault
    Slashes at the end of the path are left out. A target that is there already is refused. */
 bool file_out_open_folder(struct file_out **file, const char *path, struct fault *fault);
 
+/* Whether it would be refused for that. */
+bool file_out_check_folder(const char *path, struct fault *fault);
+
 /* Whether a path names a new or regular target. */
 bool file_out_is_file(const char *path);
 

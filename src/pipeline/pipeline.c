@@ -410,9 +410,13 @@ static bool check_output(const struct pipeline *pipeline, const char *path, stru
 static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
+    const bool alone = request->will_run && !ranks_are_several(&pipeline->ranks);
     bool done = check_series(pipeline, fault) && check_mask(pipeline, fault) &&
                 check_output(pipeline, request->output, fault);
 
+    /* No memory is asked for to make what is there. Several ranks might see it one after another. */
+    if (done && alone && pipeline_output_format(pipeline, request->output)->folder)
+        done = file_out_check_folder(request->output, fault);
     for (size_t i = 0; done && i < request->tee_count; i++)
         done = check_output(pipeline, request->tees[i].path, fault);
     return done;
@@ -595,8 +599,7 @@ static const char *find_obstacle(const struct pipeline *pipeline, const struct p
     const struct {
         bool met;
         const char *what;
-    } obstacles[] = {{job->in.grid.axes < 3, "a picture"},
-                     {job->region_kind == REGION_SLICE, "--slice"},
+    } obstacles[] = {{job->region_kind == REGION_SLICE, "--slice"},
                      {job->measures, "--out-range=auto"},
                      {job_waits_for_change(job), "--until"},
                      {request->stats, "--stats"},
@@ -637,7 +640,7 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     pipeline->uncut = NULL;
     request->least = &least;
     planned = make_plan(pipeline, request, fault);
-    if (!is_short(pipeline, planned, fault))
+    if (pipeline->job.in.grid.axes < 3 || !is_short(pipeline, planned, fault))
         return planned;
     pipeline->uncut = find_obstacle(pipeline, request, unit);
     if (pipeline->uncut != NULL)
