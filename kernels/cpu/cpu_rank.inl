@@ -17,6 +17,9 @@
 /* Vectors that go through a network together, so that one does not wait for another. */
 #define NETWORK_VECTORS 2
 
+/* Runs of samples that are joined at a time to longer ones. */
+#define RUNS 4
+
 /* While a row is read, the one that is so many rows ahead is fetched. */
 #define ROWS_AHEAD 4
 
@@ -38,6 +41,22 @@ static size_t span_of(struct reach reach)
 static bool takes_extreme(const struct op *op)
 {
     return op->rank == 0 || op->rank + 1 == op->tap_count;
+}
+
+/* Extremes of windows without gaps along one axis. */
+static bool is_line_of_extremes(const struct op *op)
+{
+    return takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
+                                 op->tap_count == span_of(op->plane));
+}
+
+/* Whether all that the edge rule has outside the grid, in place of a window's samples, is in the window, too:
+   it turns a window that reaches as far on both sides over at the end, or repeats its last sample there. With
+   EDGE_HOLD, results of such windows are dropped. */
+static bool reads_itself_outside(const struct op *op)
+{
+    return op->x.low == -op->x.high && op->row.low == -op->row.high && op->plane.low == -op->plane.high &&
+           !edge_has(op->edge, EDGE_PERIODIC) && !edge_has(op->edge, EDGE_HAS_VALUE);
 }
 
 /* ---- networks ---- */

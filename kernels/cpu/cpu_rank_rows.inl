@@ -34,7 +34,8 @@ struct ranks {
     real *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
     ptrdiff_t *beside; /* where a row reads in place of samples outside it, in order; −1: `outside` */
-    key outside;       /* the value of EDGE_CONSTANT */
+    key outside;       /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
+    bool clips;        /* extremes of what is in the grid: what the edge rule has outside is in it as well */
     const struct network *columns, *windows; /* without inputs: none */
 };
 
@@ -174,15 +175,46 @@ static void KEYS(extreme_row)(bool greatest, const key *a, const key *b, size_t 
     }
 }
 
-/* Along x: extremes of twice as many samples each time, then of two runs that overlap. */
+/* The extremes of runs that begin at some of four places, and then at the next samples: those of longer runs.
+ */
+ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *places, size_t count, key *out)
+{
+    const key *const first = places[0], *const second = places[1], *const third = places[2],
+                     *const fourth = places[3];
+
+    for (size_t i = 0; i < count; i += KEYED) {
+        keys a = KEYS(load)(first + i), b = KEYS(load)(second + i);
+        a = greatest ? KEYS(greatest)(a, b) : KEYS(least)(a, b);
+        if (runs == RUNS) {
+            keys c = KEYS(load)(third + i), d = KEYS(load)(fourth + i);
+            c = greatest ? KEYS(greatest)(c, d) : KEYS(least)(c, d);
+            a = greatest ? KEYS(greatest)(a, c) : KEYS(least)(a, c);
+        }
+        KEYS(store)(out + i, a);
+    }
+}
+
+/* Extremes along x, in place, of keys that fill whole vectors: runs of four times as many each time. The last
+   time, they overlap. */
 static void KEYS(extreme_along_x)(const struct ranks *ranks, key *row, size_t count)
 {
-    size_t window = ranks->op->tap_count, run = 1;
-    bool greatest = ranks->op->rank > 0;
+    const size_t window = ranks->op->tap_count;
+    const bool greatest = ranks->op->rank > 0;
 
-    for (; 2 * run <= window; run *= 2)
-        KEYS(extreme_row)(greatest, row, row + run, ranks->width - 2 * run + 1, row);
-    KEYS(extreme_row)(greatest, row, row + window - run, count, ranks->result);
+    for (size_t run = 1; run < window; run *= RUNS) {
+        const bool two = window <= 2 * run;
+        const key *places[RUNS];
+        for (size_t k = 0; k < RUNS; k++)
+            places[k] = row + size_least(k * run, window - run);
+        if (two && greatest)
+            KEYS(join_runs)(true, 2, places, count, row);
+        else if (two)
+            KEYS(join_runs)(false, 2, places, count, row);
+        else if (greatest)
+            KEYS(join_runs)(true, RUNS, places, count, row);
+        else
+            KEYS(join_runs)(false, RUNS, places, count, row);
+    }
 }
 
 /* Of all taps, one after another. */
@@ -224,6 +256,12 @@ static keys KEYS(bisect)(const struct op *op, const key *const *taps, size_t x, 
 
 /* ---- rows ---- */
 
+static void KEYS(fill)(key *out, size_t count, key value)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = value;
+}
+
 /* The row at a plane and a row from the first sample that windows read on, as the edge rule has them. False:
    a sample has no key. */
 static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row, key *out)
@@ -246,13 +284,18 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
         have_keys = KEYS(from_row)(op, ranks->bias, values + inside.first,
                                    (size_t)(inside.end - inside.first), out + (inside.first - first));
     }
+    if (values == NULL || ranks->clips) {
+        KEYS(fill)(out, (size_t)(inside.first - first), ranks->outside);
+        KEYS(fill)(out + (inside.end - first), (size_t)(end - inside.end), ranks->outside);
+        return have_keys;
+    }
     for (int64_t x = first; x < end; x++) {
         int64_t at;
         if (x == inside.first)
             x = inside.end;
         if (x == end)
             break;
-        at = values == NULL ? -1 : *beside++;
+        at = *beside++;
         if (at >= inside.first && at < inside.end)
             out[x - first] = out[at - first]; /* it has its key by now */
         else if (at < 0)
@@ -263,18 +306,22 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
     return have_keys;
 }
 
-/* The row that is at a place on the axis along which windows move. One farther on is fetched meanwhile, since
-   the next may be a plane away. */
+/* The row that is at a place on the axis along which windows move. One farther on is fetched meanwhile: the
+   next may be a plane away, and each row waits for its samples before the next can begin. */
 static bool KEYS(fill_along)(const struct ranks *ranks, int64_t at, int64_t centre, key *out)
 {
-    const struct range *planes = &ranks->from->planes;
+    const struct field *from = ranks->from;
+    const int64_t plane = ranks->along_rows ? centre : at, row = ranks->along_rows ? at : centre;
     const size_t coming = (size_t)(at + ROWS_AHEAD), line = ISA_LINE / sizeof(real);
+    const real *next = NULL;
 
-    if (ranks->along_rows)
-        return KEYS(fill_row)(ranks, centre, at, out);
-    for (size_t i = 0; i < ranks->width && coming - planes->first < planes->count; i += line)
-        isa_fetch(row_of(ranks->from, coming, ranks->channel, (size_t)centre) + ranks->x.first + i);
-    return KEYS(fill_row)(ranks, at, centre, out);
+    if (ranks->along_rows && (size_t)plane < from->shape.planes && coming < from->shape.rows)
+        next = row_of(from, (size_t)plane, ranks->channel, coming) + ranks->x.first;
+    else if (!ranks->along_rows && coming - from->planes.first < from->planes.count)
+        next = row_of(from, coming, ranks->channel, (size_t)row) + ranks->x.first;
+    for (int64_t i = 0; i < ranks->x.end - ranks->x.first && next != NULL; i += (int64_t)line)
+        isa_fetch(next + i);
+    return KEYS(fill_row)(ranks, plane, row, out);
 }
 
 /* A row in the ring. */
@@ -455,10 +502,6 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
     const struct op *op = ranks->op;
     size_t count = (size_t)(ranks->x.end - ranks->x.first);
 
-    if (takes_extreme(op) && op->tap_count == ranks->width - count + 1) {
-        KEYS(extreme_along_x)(ranks, KEYS(row_in_ring)(ranks, at, centre), count);
-        return;
-    }
     if (ranks->columns->inputs > 0)
         KEYS(sort_box)(ranks, at, centre);
     else
@@ -474,44 +517,74 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
             KEYS(store)(ranks->result + x, KEYS(bisect)(op, ranks->taps, x, KEYS(splat)((key)op->rank)));
 }
 
-/* Extremes along the axis that windows move on. Rows go in blocks as long as the window, so that a window is
- * the end of one block and the start of the next: the extremes of all ends are made backwards, those of
- * starts as rows come. In a run that is shorter than the window, the shortest end is what all its windows
- * share. */
-static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, int64_t centre)
+/* Extremes along the axis that windows move on, of the rows that count. Rows go in blocks as long as the
+ * window, so that a window is the end of one block and the start of the next: the extremes of all ends are
+ * made backwards, those of starts as rows come. In a run that is shorter than the window, the shortest end is
+ * what all its windows share. Ends that begin before the rows that count are the same as the first that does
+ * not. */
+static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
+                                 int64_t centre)
 {
     const bool greatest = ranks->op->rank > 0;
-    const size_t side = ranks->side, count = ranks->width;
-    key *ends = ranks->ring, *coming = ranks->sorted, *start = ranks->result;
-    size_t length = size_most(1, size_least(side, (size_t)(own.end - own.first)));
-    key *last = ends + (length - 1) * ranks->pitch;
+    const int64_t side = (int64_t)ranks->side, begin = own.first - ranks->before;
+    const size_t count = ranks->width, pitch = size_rounded_up(count, KEYED);
+    const struct span whole = common_span((struct span){begin, begin + side}, counted);
+    key *ends = ranks->ring, *coming = ranks->sorted, *start = ranks->result, *joined = start + ranks->pitch;
+    size_t length = size_least(ranks->side, (size_t)(own.end - own.first));
+    size_t first = size_least(length - 1, (size_t)(whole.first - begin));
 
-    for (size_t i = 0; i < side && own.first < own.end; i++) {
-        key *row = i < length ? ends + i * ranks->pitch : start;
-        if (!KEYS(fill_along)(ranks, own.first - ranks->before + (int64_t)i, centre, row))
+    for (int64_t at = whole.first; at < whole.end; at++) {
+        const bool shared = at > whole.first && at - begin >= (int64_t)length;
+        key *end = ends + size_least((size_t)(at - begin), length - 1) * pitch;
+        if (!KEYS(fill_along)(ranks, at, centre, shared ? start : end))
             return false;
-        if (i >= length)
-            KEYS(extreme_row)(greatest, last, row, count, last);
+        if (shared)
+            KEYS(extreme_row)(greatest, end, start, count, end);
     }
-    for (int64_t block = own.first; block < own.end; block += (int64_t)side) {
+    for (int64_t block = own.first; block < own.end; block += side) {
+        const int64_t next = block - ranks->before + side;
         key *done = ends;
-        for (size_t i = length - 1; i-- > 0;)
-            KEYS(extreme_row)
-        (greatest, ends + i * ranks->pitch, ends + (i + 1) * ranks->pitch, count, ends + i * ranks->pitch);
-        KEYS(put_row)(ranks, block, centre, ends);
-        for (size_t i = 1; i <= side && block + (int64_t)i < own.end; i++) {
-            key *row = coming + (i - 1) * ranks->pitch, *end = ends + i * ranks->pitch;
-            if (!KEYS(fill_along)(ranks, block - ranks->before + (int64_t)(side + i - 1), centre, row))
-                return false;
-            KEYS(extreme_row)(greatest, i == 1 ? row : start, row, count, start);
+        length = size_least(length, (size_t)(counted.end - (next - side)));
+        for (key *end = ends + (length - 1) * pitch; end > ends + first * pitch; end -= pitch)
+            KEYS(extreme_row)(greatest, end - pitch, end, count, end - pitch);
+        KEYS(put_row)(ranks, block, centre, ends + first * pitch);
+        for (int64_t i = 1; i <= side && block + i < own.end; i++) {
+            key *row = coming + (size_t)(i - 1) * pitch, *end = ends + size_most((size_t)i, first) * pitch;
+            if (next + i - 1 < counted.end) {
+                if (!KEYS(fill_along)(ranks, next + i - 1, centre, row))
+                    return false;
+                KEYS(extreme_row)(greatest, i == 1 ? row : start, row, count, start);
+            }
             if (i == side)
                 break;
-            KEYS(extreme_row)(greatest, end, start, count, end);
-            KEYS(put_row)(ranks, block + (int64_t)i, centre, end);
+            if (next < counted.end)
+                KEYS(extreme_row)(greatest, end, start, count, joined);
+            KEYS(put_row)(ranks, block + i, centre, next < counted.end ? joined : end);
         }
         ends = coming;
         coming = done;
-        length = side;
+        length = ranks->side;
+        first = 0;
+    }
+    return true;
+}
+
+/* Extremes along x. Rows follow each other as one: what has just been written to the first has left for the
+   cache when it is read again, at another place. */
+static bool KEYS(extremes_in_rows)(const struct ranks *ranks, struct span own, int64_t centre)
+{
+    const size_t apart = size_rounded_up(ranks->width, KEYED);
+    size_t rows;
+
+    for (int64_t at = own.first; at < own.end; at += (int64_t)rows) {
+        rows = size_least(RANK_ROWS, (size_t)(own.end - at));
+        for (size_t i = 0; i < rows; i++) {
+            if (!KEYS(fill_along)(ranks, at + (int64_t)i, centre, ranks->ring + i * apart))
+                return false;
+        }
+        KEYS(extreme_along_x)(ranks, ranks->ring, rows * apart);
+        for (size_t i = 0; i < rows; i++)
+            KEYS(put_row)(ranks, at + (int64_t)i, centre, ranks->ring + i * apart);
     }
     return true;
 }
@@ -583,10 +656,16 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     const real outside = op->outside == NULL ? (real)0 : (real)op->outside[ranks.channel];
     const struct span moved = along_rows ? rows : planes, others = along_rows ? planes : rows;
     bool done = KEYS(from_row)(op, bias, &outside, 1, &ranks.outside);
+    struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
+    ranks.clips = is_line_of_extremes(op) && reads_itself_outside(op);
+    if (ranks.clips) {
+        ranks.outside = op->rank == 0 ? ~KEYS_LEAST : KEYS_LEAST;
+        counted = (struct span){0, axes[along_rows ? 1 : 2].extent};
+    }
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
     ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
-    ranks.row = sweep->past_caches ? (real *)(ranks.result + ranks.pitch) : NULL;
+    ranks.row = sweep->past_caches ? (real *)(ranks.ring + (sweep->tiling->slots - 1) * ranks.pitch) : NULL;
     beside = ranks.beside = (ptrdiff_t *)(ranks.taps + op->tap_count);
     for (int64_t at = x.first + op->x.low; at < x.end + op->x.high; at++) {
         if (at < 0 || at >= nx)
@@ -595,9 +674,9 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
     for (int64_t centre = others.first; centre < others.end && done; centre++) {
-        done = takes_extreme(op) && op->tap_count == ranks.side && ranks.side > 2
-                   ? KEYS(extremes_along)(&ranks, moved, centre)
-                   : KEYS(ranks_along)(&ranks, moved, centre);
+        done = !is_line_of_extremes(op) ? KEYS(ranks_along)(&ranks, moved, centre)
+               : ranks.side > 1         ? KEYS(extremes_along)(&ranks, moved, counted, centre)
+                                        : KEYS(extremes_in_rows)(&ranks, moved, centre);
     }
     return done;
 }

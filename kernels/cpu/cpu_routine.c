@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pass that writes more than this finds nothing of it in the caches afterwards. */
-#define CACHES_BYTES ((size_t)16 << 20)
+/* Planes of a field that is larger than this have left the caches when others take their place: to fetch
+   lines of them that are overwritten would be in vain. */
+#define CACHES_BYTES ((size_t)12 << 20)
 
 #define CACHE_LINE ((size_t)64)
 
@@ -328,7 +329,8 @@ bool cpu_routine_advance(struct device *device, struct routine *routine, unsigne
                               .arenas = routine->arenas,
                               .arena_bytes = routine->tiling.layout.bytes,
                               .threads = cpu_device_threads(device, samples),
-                              .past_caches = samples * work_size(to->work) > CACHES_BYTES};
+                              .past_caches = samples_of(&to->shape, to->planes.count) * work_size(to->work) >
+                                             CACHES_BYTES};
 
     /* A pass may have fewer steps than the form, at the end of a run. */
     if (steps > routine->steps)

@@ -213,7 +213,8 @@ static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
 
 /* One row, with what vectors write behind it. There are as many as a window reaches, or all rows of the tile
    where it reaches several planes; as many as a window has for columns that are sorted, or for the next
-   window; the result, and its samples. */
+   window; the result, and its samples. Windows in one row have those of the rows that are computed together.
+ */
 static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
 {
     size_t side = both(tiling->row) + 1, across = both(tiling->plane) + 1;
@@ -222,7 +223,7 @@ static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
     (void)line;
     tiling->pitch = size_rounded_up(tiling->pitch + RANK_VECTORS, RANK_VECTORS / 2);
     shape_picture_slot(tiling, RANK_VECTORS / 2);
-    tiling->slots = rows + side * across + 2;
+    tiling->slots = size_most(rows + side * across + 2, RANK_ROWS + 1) + 1;
 }
 
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)

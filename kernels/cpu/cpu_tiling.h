@@ -24,6 +24,9 @@
 /* Rows of sums along an axis that are open at once. */
 #define LINE_ROWS 4
 
+/* Rows of which extremes along the rows are found together. */
+#define RANK_ROWS 4
+
 /* Faces of a sample under a flux with conductivities, in a volume; a picture has none between rows of a
  * plane. */
 #define FACES_OF_VOLUME  6
