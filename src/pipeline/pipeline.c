@@ -470,6 +470,9 @@ static size_t outputs_bytes(const struct pipeline *pipeline)
 /* Threads that read and write are started for each column, and for each pass over spool files. */
 #define ASSUMED_PASS_SECONDS 1e-3
 
+/* Where columns have a part of each row, each part is read and written by itself. */
+#define ASSUMED_PART_SECONDS 7e-7
+
 /* The next number of columns that is worth trying: a third more. */
 static size_t more_columns(size_t count)
 {
@@ -502,6 +505,22 @@ static uint64_t read_by_all(const struct pipeline *pipeline, unsigned axis)
     return sum;
 }
 
+/* Parts of rows that are read and written by themselves: chunks are none, nor is what is read together. */
+static uint64_t count_parts(const struct pipeline *pipeline, uint64_t rows_read)
+{
+    const struct source *source = &pipeline->input.source;
+    const struct job *job = &pipeline->job;
+    const size_t across = job->columns.count[0];
+    const bool reads = source->grain[0] <= 1 &&
+                       read_along(source, 0, job->box.first[0], job->box.count[0]) < job->in.grid.nx;
+    const bool writes = !pipeline_output_format(pipeline, pipeline->request->output)->folder;
+
+    return across == 1 ? 0
+                       : job->in.volumes * across *
+                             ((reads ? rows_read : 0) +
+                              (writes ? (uint64_t)job->region.count[1] * job->region.count[2] : 0));
+}
+
 /* The plan as a way to run. */
 static struct pipeline_way way_of(const struct pipeline *pipeline)
 {
@@ -510,17 +529,18 @@ static struct pipeline_way way_of(const struct pipeline *pipeline)
     const struct schedule *schedule = &plan->schedule;
     const uint64_t spooled = (schedule->passes - 1) * job->in.volumes * schedule->spool_bytes;
     const size_t pixel = job->in.grid.channels * sample_size(job->in.type);
+    uint64_t rows;
     struct pipeline_way way = {.columns = job->columns,
                                .passes = schedule->passes,
                                .together = schedule->together,
                                .memory_bytes = schedule->memory_bytes};
 
-    way.read_bytes =
-        spooled + (uint64_t)job->in.volumes * pixel *
-                      read_along(&pipeline->input.source, 2, plan->read.first, plan->read.count) *
-                      read_by_all(pipeline, 0) * read_by_all(pipeline, 1);
+    rows =
+        read_by_all(pipeline, 1) * read_along(&pipeline->input.source, 2, plan->read.first, plan->read.count);
+    way.read_bytes = spooled + (uint64_t)job->in.volumes * pixel * rows * read_by_all(pipeline, 0);
     way.written_bytes = spooled + job_pixels(job) * job->out.grid.channels * sample_size(job->out.type);
     way.seconds = plan->seconds + (double)(schedule->passes * job_columns(job)) * ASSUMED_PASS_SECONDS +
+                  (double)count_parts(pipeline, rows) * ASSUMED_PART_SECONDS +
                   (double)(way.read_bytes + way.written_bytes) / ASSUMED_FILE_BYTES_PER_SECOND;
     return way;
 }
