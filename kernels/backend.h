@@ -23,13 +23,25 @@
 extern "C" {
 #endif
 
+/* What is known of the samples of a field: all that it ever has are of one of these types. */
+enum narrow { NARROW_NOT, NARROW_U8, NARROW_I8, NARROW_U16, NARROW_I16 };
+
 /* The extents of a field. The rows of a picture are planes of one row. */
 struct shape {
     size_t nx;
     size_t rows;   /* in a plane */
     size_t planes; /* in the whole grid */
     unsigned channels;
+
+    /* A backend may hold such samples in their type instead of the work type. Then planes come and go in this
+       type, and nothing is done to values on the way but for the byte order; ops are OP_RANK, without samples
+       that are missing; and nobody asks for changes or extremes. */
+    enum narrow narrow;
 };
+
+/* The type in which planes of a field are packed, without a loss: that of narrow samples, or the work type.
+ */
+enum sample_type shape_sample(const struct shape *shape, enum work_type work);
 
 /* The encoding of a file's samples, and their conversion into the work type and back. */
 enum transfer {

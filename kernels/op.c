@@ -1,6 +1,16 @@
 /* Operations that a backend runs: what they are called, where their taps are, and which channels they take
-   together. */
+   together. And the type of the samples that they run on. */
 #include "backend.h"
+
+enum sample_type shape_sample(const struct shape *shape, enum work_type work)
+{
+    static const enum sample_type types[] = {[NARROW_U8] = SAMPLE_U8,
+                                             [NARROW_I8] = SAMPLE_I8,
+                                             [NARROW_U16] = SAMPLE_U16,
+                                             [NARROW_I16] = SAMPLE_I16};
+
+    return shape->narrow == NARROW_NOT ? work_sample(work) : types[shape->narrow];
+}
 
 const char *op_name(const struct op *op)
 {

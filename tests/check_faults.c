@@ -243,7 +243,7 @@ START_TEST(forms_cost_nothing)
                           .taps = taps,
                           .plane = {-1, 1},
                           .inner = 1};
-    const struct shape shape = {64, 48, 20, 1};
+    const struct shape shape = {.nx = 64, .rows = 48, .planes = 20, .channels = 1};
     const struct device_request request = {.index = 0};
     const struct rung_wish any = {.rung = NULL};
     struct emulation_device small = emulation_get_device();

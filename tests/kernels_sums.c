@@ -166,7 +166,7 @@ START_TEST(statistics_leave_nans_out)
     static const float samples[] = {NAN,  3.0f, -NAN, 5.0f, -INFINITY, 1.0f,
                                     2.0f, 2.0f, NAN,  NAN,  INFINITY,  NAN};
     const struct encoding encoding = {.type = SAMPLE_F32, .channels = 1};
-    const struct shape shape = {4, 1, 3, 1};
+    const struct shape shape = {.nx = 4, .rows = 1, .planes = 3, .channels = 1};
     const struct way *way = &ways[0];
     struct tally tallies[3];
     struct fault fault;
@@ -194,7 +194,7 @@ START_TEST(tallies_of_planes_are_added_about_one_anchor)
 {
     static const double samples[] = {100.0, 101.0, 103.0, -20.0, NAN, -26.0, NAN, NAN, NAN};
     const struct encoding encoding = {.type = SAMPLE_F64, .channels = 1};
-    const struct shape shape = {3, 1, 3, 1};
+    const struct shape shape = {.nx = 3, .rows = 1, .planes = 3, .channels = 1};
     const struct way *way = &ways[0];
     struct tally planes[3], total = {.anchored = false};
     struct fault fault;

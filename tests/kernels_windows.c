@@ -133,6 +133,12 @@ static const char *const rank_filters[] = {
     "median:1", "median:2", "order:1,5",  "median:1,ball", "percentile:4,20,x", "percentile:70,50,y",
     "max:1",    "min:5",    "max:3,ball", "min:40,y",      "median:6",          "order:3,8,ball"};
 
+/* An edge with a constant that narrow fields hold. */
+static const char *whole_edge_option(size_t rule)
+{
+    return edge_has((enum edge_rule)rule, EDGE_HAS_VALUE) ? "constant:7" : edge_option(rule);
+}
+
 START_TEST(ranks_in_tiles)
 {
     static const enum fill fills[] = {FILL_RANDOM, FILL_WHOLE, FILL_WHOLE, FILL_SPECIAL};
@@ -142,8 +148,8 @@ START_TEST(ranks_in_tiles)
     bool many = flat || strchr(filter, 'b') != NULL || strcmp(filter, "min:5") == 0;
     size_t from = _i < 4 ? 0 : 2;
 
-    for (size_t i = 0; i < EDGE_RULES; i++) {
-        size_t turn = i + (size_t)_i;
+    for (size_t k = 0; k < (size_t)2 * EDGE_RULES; k++) {
+        size_t i = k / 2, turn = i + (size_t)_i;
         const size_t *extents = rank_extents[many ? 4 : from + turn % (LENGTH(rank_extents) - from)];
         char options[100];
         struct trial trial = {.options = options,
@@ -152,8 +158,34 @@ START_TEST(ranks_in_tiles)
                               .fill = fills[turn % 4]};
         if (flat)
             trial.grid = grid_make(2, extents[0], extents[1], 1);
+        if (k % 2 == 1) {
+            trial.work = WORK_F32;
+            trial.narrow = (enum narrow)(NARROW_U8 + turn % 4);
+        }
         trial.grid.channels = 1 + (unsigned)i % 3;
-        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
+        snprintf(options, sizeof options, "-f %s -e %s", filter,
+                 trial.narrow != NARROW_NOT ? whole_edge_option(i) : edge_option(i));
+        trial_check(&trial, false);
+    }
+}
+END_TEST
+
+/* Extents less than a window, less than a vector, and around one or two. */
+static const size_t narrow_extents[][3] = {{1, 1, 1},  {2, 3, 1},   {7, 1, 5},  {3, 4, 2},  {65, 2, 1},
+                                           {64, 3, 2}, {127, 5, 1}, {31, 6, 3}, {33, 1, 4}, {129, 2, 2}};
+
+START_TEST(narrow_ranks)
+{
+    for (size_t i = 0; i < (size_t)EDGE_RULES * 4; i++) {
+        const size_t *extents = narrow_extents[(i * 3 + (size_t)_i) % LENGTH(narrow_extents)];
+        char options[100];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(extents[2] == 1 ? 2 : 3, extents[0], extents[1], extents[2]),
+                              .work = WORK_F32,
+                              .narrow = (enum narrow)(NARROW_U8 + i / EDGE_RULES)};
+        trial.grid.channels = 1 + (unsigned)i % 4;
+        snprintf(options, sizeof options, "-f %s -e %s -s %zu", rank_filters[_i],
+                 whole_edge_option(i % EDGE_RULES), 1 + i % 2);
         trial_check(&trial, false);
     }
 }
@@ -480,6 +512,7 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, square_windows, 1, 17);
     tcase_add_test(tests, gradients_of_pictures);
     tcase_add_loop_test(tests, ranks_in_tiles, 0, (int)LENGTH(rank_filters));
+    tcase_add_loop_test(tests, narrow_ranks, 0, (int)LENGTH(rank_filters));
     return tests;
 }
 

@@ -24,10 +24,15 @@ static void hash(uint64_t *number, const void *bytes, size_t size)
 
 uint64_t trial_number(const struct trial *trial)
 {
-    const size_t numbers[] = {trial->grid.nx,      trial->grid.ny,
-                              trial->grid.nz,      trial->grid.channels,
-                              trial->grid.axes,    (size_t)trial->work,
-                              (size_t)trial->fill, (trial->alpha ? 1U : 0U) + (trial->missing ? 2U : 0U)};
+    const size_t numbers[] = {
+        trial->grid.nx,
+        trial->grid.ny,
+        trial->grid.nz,
+        trial->grid.channels,
+        trial->grid.axes,
+        (size_t)trial->work,
+        (size_t)trial->fill,
+        (trial->alpha ? 1U : 0U) + (trial->missing ? 2U : 0U) + 4U * (size_t)trial->narrow};
     uint64_t number = UINT64_C(0xcbf29ce484222325);
 
     hash(&number, trial->options, strlen(trial->options));
@@ -52,7 +57,8 @@ size_t trial_served_in(const struct way *way, enum work_type work)
 static void compare(const struct trial *trial, const struct seam *seam, const struct form *form,
                     const unsigned char *got, const unsigned char *wanted)
 {
-    size_t size = work_size(trial->work), samples = grid_samples(&trial->grid), i = 0;
+    const enum sample_type type = shape_sample(&seam->shape, trial->work);
+    size_t size = sample_size(type), samples = grid_samples(&trial->grid), i = 0;
 
     if (memcmp(got, wanted, samples * size) == 0)
         return;
@@ -62,7 +68,7 @@ static void compare(const struct trial *trial, const struct seam *seam, const st
         "%s, %u axes, %zu × %zu × %zu × %u%s, %s, fill %d, %s, tile %ux%u, coarsen %u, %u steps, cut %d, "
         "number %llu: sample %zu differs",
         trial->options, trial->grid.axes, trial->grid.nx, trial->grid.ny, trial->grid.nz,
-        trial->grid.channels, trial->alpha ? " with alpha" : "", work_name(trial->work), (int)trial->fill,
+        trial->grid.channels, trial->alpha ? " with alpha" : "", sample_name(type), (int)trial->fill,
         seam->way->name, form->tile_x, form->tile_y, form->coarsen, form->steps, (int)seam->cut,
         (unsigned long long)trial_number(trial), i);
 }
@@ -88,6 +94,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
                         .cut = (enum cut)(number % CUTS)};
     struct form form;
 
+    seam.shape.narrow = trial->narrow;
     ways_vary(number);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], &attempt->encoding, attempt->in);
@@ -118,10 +125,14 @@ static void leave_out_samples(const struct encoding *encoding, unsigned char *sa
 static void attempt_begin(struct attempt *attempt, struct trial *trial, const struct command *command)
 {
     struct reference_job job = {.work = trial->work, .stages = &attempt->stage, .stage_count = 1};
+    const struct shape shape = {.narrow = trial->narrow};
     struct fault fault;
-    size_t samples, size = work_size(trial->work);
+    size_t samples, size = sample_size(shape_sample(&shape, trial->work));
 
-    attempt->encoding = job.in = job.out = plain_encoding(trial->work, trial->grid.channels);
+    attempt->encoding = plain_encoding(trial->work, trial->grid.channels);
+    attempt->encoding.type = shape_sample(&shape, trial->work);
+    attempt->encoding.swapped = attempt->number % 2 == 1 && size == sizeof(uint16_t);
+    job.in = job.out = attempt->encoding;
     attempt->encoding.alpha = job.in.alpha = job.out.alpha = trial->alpha;
     attempt->encoding.opaque = job.in.opaque = job.out.opaque = 1.0;
     command_stage(command, &trial->grid, &attempt->stage);

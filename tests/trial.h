@@ -4,6 +4,7 @@
 
 #include "model/grid.h"
 #include "model/sample.h"
+#include "kernels/backend.h"
 #include "fixture.h"
 #include "ways.h"
 
@@ -16,11 +17,12 @@ struct trial {
     struct grid grid;
     enum work_type work;
     enum fill fill;
-    bool missing;     /* NaNs are samples that are missing, and there are many */
-    bool alpha;       /* the last channel is alpha, apart from the others */
-    bool large;       /* tiles of a GPU lie side by side */
-    const char *rung; /* in ways of this kernel alone; NULL: of any */
-    bool few;         /* such trials are few for what is compiled: a way takes all of them */
+    enum narrow narrow; /* samples are of this type, and fields may be */
+    bool missing;       /* NaNs are samples that are missing, and there are many */
+    bool alpha;         /* the last channel is alpha, apart from the others */
+    bool large;         /* tiles of a GPU lie side by side */
+    const char *rung;   /* in ways of this kernel alone; NULL: of any */
+    bool few;           /* such trials are few for what is compiled: a way takes all of them */
 };
 
 /* A number for the trial that is as good as random, and the same in every run. */

@@ -38,7 +38,7 @@ static size_t gap_behind(size_t plane_bytes, size_t rows)
 /* Bytes of planes with their gaps. */
 static size_t field_bytes(const struct shape *shape, enum work_type work, size_t planes)
 {
-    size_t plane = shape->channels * shape->rows * shape->nx * work_size(work);
+    size_t plane = shape->channels * shape->rows * shape->nx * sample_bytes(shape, work);
 
     return planes * (plane + gap_behind(plane, shape->rows));
 }
@@ -96,8 +96,8 @@ static bool field_create(struct device *device, struct field **result, const str
     field->shape = *shape;
     field->work = work;
     field->planes = planes;
-    field->pitch = field_bytes(shape, work, 1) / work_size(work);
-    field->samples = mem_alloc(planes.count, field->pitch * work_size(work), "the planes", fault);
+    field->pitch = field_bytes(shape, work, 1) / sample_bytes(shape, work);
+    field->samples = mem_alloc(planes.count, field_bytes(shape, work, 1), "the planes", fault);
     if (field->samples == NULL) {
         field_destroy(device, field);
         return false;

@@ -226,6 +226,41 @@ static void put_originals(const struct field *field, const struct encoding *enco
     }
 }
 
+/* Samples of narrow fields are those of files; only their bytes may be in another order. */
+#define MOVE_BITS(bits)                                                                                      \
+    static void move_bits_##bits(const void *samples, size_t from_stride, bool swapped, size_t count,        \
+                                 void *moved, size_t to_stride)                                              \
+    {                                                                                                        \
+        const uint##bits##_t *from = samples;                                                                \
+        uint##bits##_t *to = moved;                                                                          \
+        if (from_stride == 1 && to_stride == 1 && !swapped)                                                  \
+            memcpy(to, from, count * sizeof *to);                                                            \
+        else if (from_stride == 1 && to_stride == 1)                                                         \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i] = swap_bits_##bits(from[i]);                                                           \
+        else                                                                                                 \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i * to_stride] =                                                                          \
+                    swapped ? swap_bits_##bits(from[i * from_stride]) : from[i * from_stride];               \
+    }
+MOVE_BITS(8)
+MOVE_BITS(16)
+
+/* All channels of a row of a file into a narrow field, or back. */
+static void move_row(const struct field *field, const struct encoding *encoding, unsigned char *samples,
+                     size_t plane, size_t row, bool into_field)
+{
+    const size_t size = sample_size(encoding->type), stride = encoding->channels;
+
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        void *own = row_bytes_of(field, plane, channel, row), *file = samples + channel * size;
+        const void *from = into_field ? file : own;
+        void *to = into_field ? own : file;
+        (size == 1 ? move_bits_8 : move_bits_16)(from, into_field ? stride : 1, encoding->swapped,
+                                                 field->shape.nx, to, into_field ? 1 : stride);
+    }
+}
+
 /* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. */
 static void load_row(const struct field *field, const struct encoding *encoding, const unsigned char *samples,
                      const unsigned char *mask, size_t plane, size_t row)
@@ -413,6 +448,11 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
         const unsigned char *samples = transit->samples + i * transit->row_bytes;
         const unsigned char *mask = transit->mask == NULL ? NULL : transit->mask + i * nx;
         size_t plane = transit->first_plane + i / in_plane;
+        if (transit->field->shape.narrow != NARROW_NOT) {
+            move_row(transit->field, encoding, transit->samples + i * transit->row_bytes, plane, i % in_plane,
+                     true);
+            continue;
+        }
         load_row(transit->field, encoding, samples, mask, plane, i % in_plane);
         if (plane - transit->counted.first >= transit->counted.count)
             continue;
@@ -446,9 +486,14 @@ static void store_rows(void *context, size_t first, size_t count, unsigned membe
     struct outcomes outcomes = {0};
 
     (void)member;
-    for (size_t i = first; i < first + count; i++)
-        store_row(transit->field, &transit->writing, transit->samples + i * transit->row_bytes,
-                  transit->first_plane + i / in_plane, i % in_plane, &outcomes);
+    for (size_t i = first; i < first + count; i++) {
+        unsigned char *samples = transit->samples + i * transit->row_bytes;
+        size_t plane = transit->first_plane + i / in_plane;
+        if (transit->field->shape.narrow != NARROW_NOT)
+            move_row(transit->field, transit->writing.encoding, samples, plane, i % in_plane, false);
+        else
+            store_row(transit->field, &transit->writing, samples, plane, i % in_plane, &outcomes);
+    }
     add_to_counters(&transit->counters, &outcomes);
 }
 

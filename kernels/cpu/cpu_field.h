@@ -15,8 +15,14 @@ struct field {
     struct range planes; /* that it holds */
     size_t start;        /* slot of the first of them */
     size_t pitch;        /* samples from one slot to the next, a gap included */
-    void *samples;       /* of the work type, slot by slot */
+    void *samples;       /* of the work type, or narrow ones as files have them; slot by slot */
 };
+
+/* Bytes of a sample of such fields. */
+static inline size_t sample_bytes(const struct shape *shape, enum work_type work)
+{
+    return sample_size(shape_sample(shape, work));
+}
 
 /* Samples in a number of planes. */
 static inline size_t samples_of(const struct shape *shape, size_t planes)
@@ -30,6 +36,21 @@ static inline size_t slot_in(const struct field *field, size_t plane)
     size_t slot = field->start + (plane - field->planes.first);
 
     return slot < field->planes.count ? slot : slot - field->planes.count;
+}
+
+/* Where a row of a field begins, in samples. */
+static inline size_t row_place(const struct field *field, size_t plane, unsigned channel, size_t row)
+{
+    const struct shape *shape = &field->shape;
+
+    return slot_in(field, plane) * field->pitch + (channel * shape->rows + row) * shape->nx;
+}
+
+/* The same in memory, whatever the samples are. */
+static inline void *row_bytes_of(const struct field *field, size_t plane, unsigned channel, size_t row)
+{
+    return (char *)field->samples +
+           row_place(field, plane, channel, row) * sample_bytes(&field->shape, field->work);
 }
 
 /* A row of a field or of a file. Loops over rows count through planes, in these channels or groups of

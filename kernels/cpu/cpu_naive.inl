@@ -16,13 +16,36 @@ struct site {
     size_t begin, count;
 };
 
+/* How samples of a narrow field become values, and values such samples. */
+static struct encoding narrow_encoding(const struct field *field)
+{
+    return (struct encoding){.type = shape_sample(&field->shape, field->work), .channels = 1};
+}
+
+/* Copy the values of samples of a row of a field, narrow or not, from an index on. */
+static void copy_values(const struct field *field, const void *row, int64_t first, size_t count, real *values)
+{
+    const struct encoding narrow = narrow_encoding(field);
+
+    if (field->shape.narrow == NARROW_NOT)
+        memcpy(values, (const real *)row + first, count * sizeof *values);
+    else
+        get_values(&narrow, (const unsigned char *)row + (size_t)first * sample_size(narrow.type), count,
+                   values);
+}
+
 /* A tap reads a row from an index on: what the edge rule supplies for samples [begin, end) of a block. */
-static void gather(const struct op *op, const real *row, int64_t nx, int64_t first, real outside,
-                   int64_t begin, int64_t end, real *scratch)
+static void gather(const struct op *op, const struct field *from, const void *row, int64_t first,
+                   real outside, int64_t begin, int64_t end, real *scratch)
 {
     for (int64_t i = begin; i < end; i++) {
-        int64_t x = arith_edge_index(op->edge, first + i, nx);
-        scratch[i] = x < 0 ? outside : row[x];
+        int64_t x = arith_edge_index(op->edge, first + i, (int64_t)from->shape.nx);
+        if (x < 0)
+            scratch[i] = outside;
+        else if (from->shape.narrow == NARROW_NOT)
+            scratch[i] = ((const real *)row)[x];
+        else
+            copy_values(from, row, x, 1, &scratch[i]);
     }
 }
 
@@ -38,22 +61,22 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     int64_t first = (int64_t)site->begin + tap->dx, count = (int64_t)site->count;
     int64_t inside = first < 0 ? -first : 0, end = nx - first < count ? nx - first : count;
     real outside = op->outside == NULL ? (real)0 : (real)op->outside[site->channel];
-    const real *values;
+    const void *values;
 
     if (plane < 0 || row < 0) {
         for (size_t i = 0; i < site->count; i++)
             scratch[i] = outside;
         return scratch;
     }
-    values = row_of(from, (size_t)plane, site->channel, (size_t)row);
-    if (inside == 0 && end == count)
-        return values + first;
+    values = row_bytes_of(from, (size_t)plane, site->channel, (size_t)row);
+    if (inside == 0 && end == count && shape->narrow == NARROW_NOT)
+        return (const real *)values + first;
     if (inside >= end)
         inside = end = count;
     /* What lies inside is copied at once: it is nearly all of a row. */
-    memcpy(scratch + inside, values + first + inside, (size_t)(end - inside) * sizeof *scratch);
-    gather(op, values, nx, first, outside, 0, inside, scratch);
-    gather(op, values, nx, first, outside, end, count, scratch);
+    copy_values(from, values, first + inside, (size_t)(end - inside), scratch + inside);
+    gather(op, from, values, first, outside, 0, inside, scratch);
+    gather(op, from, values, first, outside, end, count, scratch);
     return scratch;
 }
 
@@ -382,16 +405,34 @@ static void advance_average(const struct op *op, const struct field *from, const
 }
 
 /* EDGE_HOLD: give samples that have a tap outside the grid their old values back. */
-static void hold(const struct op *op, const struct field *from, const struct site *site, real *out)
+static void hold(const struct op *op, const struct field *from, const struct site *site, void *out)
 {
-    const real *old = in_channel(from, site, site->channel);
+    const size_t size = sample_bytes(&from->shape, from->work);
+    const char *old = row_bytes_of(from, site->plane, site->channel, site->row);
+    char *kept = out;
     bool whole = reaches_outside(op->plane, site->plane, from->shape.planes) ||
                  reaches_outside(op->row, site->row, from->shape.rows);
 
+    old += site->begin * size;
     for (size_t i = 0; i < site->count; i++) {
         if (whole || reaches_outside(op->x, site->begin + i, from->shape.nx))
-            out[i] = old[i];
+            memcpy(kept + i * size, old + i * size, size);
     }
+}
+
+/* A rank in a narrow field. */
+static void advance_narrow(const struct op *op, const struct field *from, struct field *to,
+                           const struct site *site)
+{
+    const struct encoding narrow = narrow_encoding(to);
+    unsigned char *out = row_bytes_of(to, site->plane, site->channel, site->row);
+    real values[BLOCK];
+
+    out += site->begin * sample_size(narrow.type);
+    advance_rank(op, from, site, values);
+    put_values(&narrow, values, site->count, out);
+    if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
+        hold(op, from, site, out);
 }
 
 static void advance_block(const struct op *op, const struct field *from, const struct field *kept,
@@ -447,8 +488,13 @@ static void advance_block(const struct op *op, const struct field *from, const s
 static void advance_group(const struct op *op, const struct field *from, const struct field *kept,
                           struct field *to, struct site site, size_t channels)
 {
-    real *out = row_of(to, site.plane, site.channel, site.row) + site.begin;
+    real *out;
 
+    if (to->shape.narrow != NARROW_NOT) {
+        advance_narrow(op, from, to, &site);
+        return;
+    }
+    out = row_of(to, site.plane, site.channel, site.row) + site.begin;
     if (op->joint == 0) {
         advance_block(op, from, kept, to, &site);
         return;
@@ -522,8 +568,9 @@ static void keep_rows(void *context, size_t first, size_t count, unsigned member
         struct place place = place_of(i, shape->channels - first_kept, shape->rows);
         size_t plane = sweep->planes.first + place.plane;
         unsigned channel = first_kept + place.channel;
-        memcpy(row_of(sweep->to, plane, channel, place.row), row_of(sweep->from, plane, channel, place.row),
-               shape->nx * sizeof(real));
+        memcpy(row_bytes_of(sweep->to, plane, channel, place.row),
+               row_bytes_of(sweep->from, plane, channel, place.row),
+               shape->nx * sample_bytes(shape, sweep->to->work));
     }
 }
 

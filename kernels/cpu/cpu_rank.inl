@@ -38,11 +38,6 @@ static size_t span_of(struct reach reach)
     return (size_t)(reach.high - reach.low) + 1;
 }
 
-static bool takes_extreme(const struct op *op)
-{
-    return op->rank == 0 || op->rank + 1 == op->tap_count;
-}
-
 /* Extremes of windows without gaps along one axis. */
 static bool is_line_of_extremes(const struct op *op)
 {
@@ -141,7 +136,7 @@ static void prune(struct network *network, size_t rank)
 
 static void make_network(struct network *network, size_t inputs, size_t sorted)
 {
-    uint8_t places[NETWORK_TAPS];
+    uint8_t places[NETWORK_TAPS] = {0};
 
     *network = (struct network){.inputs = inputs};
     for (size_t i = 0; i < inputs; i++)
@@ -163,7 +158,7 @@ static const uint8_t sort_of_nine[][2] = {
 static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4},
                                             {3, 5}, {1, 2}, {3, 4}, {5, 6}};
 
-/* ---- rows, as orders and as shorts ---- */
+/* ---- rows, as orders, as shorts and as bytes ---- */
 
 #define KEYS(name)   CPU_JOIN(orders, name)
 #define KEYS_MISSING ORDERS_MISSING
@@ -175,6 +170,15 @@ static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 
 #include "cpu_rank_rows.inl"
 #undef KEYS
 #undef KEYS_MISSING
+#if OF_WORK(CPU_NARROW)
+#define KEYS(name)   CPU_JOIN(bytes, name)
+#define KEYS_MISSING INT8_MAX
+#define KEYS_NARROW
+#include "cpu_rank_rows.inl"
+#undef KEYS
+#undef KEYS_MISSING
+#undef KEYS_NARROW
+#endif
 
 /* The bias of shorts that have no sign. */
 #define SHORTS_BIAS ((real)0x8000)
@@ -194,6 +198,12 @@ static void rank_part(const struct cpu_sweep *sweep, struct range channels, cons
         if (is_box)
             make_network(&columns, list, 1);
     }
+#if OF_WORK(CPU_NARROW)
+    if (sweep->tiling->sample == sizeof(bytes_key)) {
+        bytes_rank(sweep, channels, axes, (real)0, &columns, &windows, arena);
+        return;
+    }
+#endif
     /* Numbers without a sign are more frequent. Bisection counts samples in shorts, too. */
     for (int sign = 0; sign < 2 && !done && op->tap_count <= INT16_MAX; sign++)
         done =

@@ -1,5 +1,5 @@
 /* The loops of cpu_rank.inl over rows of keys, whole numbers of the same order as the samples: included once
-   for each kind of them, by KEYS. */
+   for each kind of them, by KEYS. With KEYS_NARROW these are keys of narrow samples alone. */
 
 #define key   KEYS(key)
 #define keys  KEYS(vector)
@@ -18,6 +18,8 @@ struct ranks {
     const struct field *from;
     struct field *to;
     unsigned channel;
+    size_t sample; /* bytes of a sample of the fields */
+    key mask;      /* of narrow samples as keys */
     real bias;
     struct span x;
     size_t width;      /* keys of a row that windows read */
@@ -31,7 +33,7 @@ struct ranks {
     size_t rows;
     size_t pitch;
     key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, or of another ring */
-    real *row;                   /* of results on their way past the caches; NULL: these go straight */
+    void *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
     ptrdiff_t *beside; /* where a row reads in place of samples outside it, in order; −1: `outside` */
     key outside;       /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
@@ -256,6 +258,78 @@ static keys KEYS(bisect)(const struct op *op, const key *const *taps, size_t x, 
 
 /* ---- rows ---- */
 
+/* Each type of narrow samples. */
+#define FOR_NARROW(take) take(U8, uint8_t) take(I8, int8_t) take(U16, uint16_t) take(I16, int16_t)
+
+/* What turns narrow samples, extended to keys, into keys of their order, and back: the sign of those that
+   have none but are as wide as keys, and all bits where the greatest comes first. */
+static key KEYS(narrow_mask)(const struct op *op, enum narrow narrow)
+{
+    const bool full = narrow == (sizeof(key) == 1 ? NARROW_U8 : NARROW_U16) && sizeof(key) <= 2;
+
+    return (key)((op->descends ? -1 : 0) ^ (full ? KEYS_LEAST : 0));
+}
+
+/* Keys of the samples of a row, from the first one on. False: a sample has none. */
+static bool KEYS(read_row)(const struct ranks *ranks, const void *row, int64_t first, size_t count, key *out)
+{
+    const key mask = ranks->mask;
+
+    switch (ranks->from->shape.narrow) {
+#define READ(constant, stored)                                                                               \
+    case NARROW_##constant:                                                                                  \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            out[i] = (key)((key)((const stored *)row)[(size_t)first + i] ^ mask);                            \
+        return true;
+        FOR_NARROW(READ)
+#undef READ
+    case NARROW_NOT:
+        break;
+    }
+#ifdef KEYS_NARROW
+    return false;
+#else
+    return KEYS(from_row)(ranks->op, ranks->bias, (const real *)row + first, count, out);
+#endif
+}
+
+/* The key of a constant outside the grid. */
+static bool KEYS(read_outside)(struct ranks *ranks, real outside)
+{
+    if (ranks->from->shape.narrow == NARROW_NOT)
+        return KEYS(read_row)(ranks, &outside, 0, 1, &ranks->outside);
+    ranks->outside = (key)((key)(int32_t)outside ^ ranks->mask);
+    return true;
+}
+
+static void KEYS(write_row)(const struct ranks *ranks, const key *result, size_t count, void *out)
+{
+    const key mask = ranks->mask;
+
+    switch (ranks->from->shape.narrow) {
+#define WRITE(constant, stored)                                                                              \
+    case NARROW_##constant:                                                                                  \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            ((stored *)out)[i] = (stored)(result[i] ^ mask);                                                 \
+        return;
+        FOR_NARROW(WRITE)
+#undef WRITE
+    case NARROW_NOT:
+        break;
+    }
+#ifndef KEYS_NARROW
+    KEYS(to_row)(ranks->op, ranks->bias, result, count, out);
+#endif
+}
+
+/* A sample of a row in the memory of a field. */
+static char *KEYS(sample_at)(const struct ranks *ranks, const struct field *field, size_t plane, size_t row,
+                             int64_t x)
+{
+    return (char *)field->samples +
+           (row_place(field, plane, ranks->channel, row) + (size_t)x) * ranks->sample;
+}
+
 static void KEYS(fill)(key *out, size_t count, key value)
 {
     for (size_t i = 0; i < count; i++)
@@ -271,7 +345,7 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
     const int64_t nx = (int64_t)shape->nx, first = ranks->x.first + op->x.low,
                   end = first + (int64_t)ranks->width;
     struct span inside = common_span((struct span){first, end}, (struct span){0, nx});
-    const real *values = NULL;
+    const void *values = NULL;
     const ptrdiff_t *beside = ranks->beside;
     bool have_keys = true;
 
@@ -280,9 +354,9 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
     if (row < 0 || plane < 0) {
         inside.end = inside.first = end;
     } else {
-        values = row_of(ranks->from, (size_t)plane, ranks->channel, (size_t)row);
-        have_keys = KEYS(from_row)(op, ranks->bias, values + inside.first,
-                                   (size_t)(inside.end - inside.first), out + (inside.first - first));
+        values = KEYS(sample_at)(ranks, ranks->from, (size_t)plane, (size_t)row, 0);
+        have_keys = KEYS(read_row)(ranks, values, inside.first, (size_t)(inside.end - inside.first),
+                                   out + (inside.first - first));
     }
     if (values == NULL || ranks->clips) {
         KEYS(fill)(out, (size_t)(inside.first - first), ranks->outside);
@@ -301,7 +375,7 @@ static bool KEYS(fill_row)(const struct ranks *ranks, int64_t plane, int64_t row
         else if (at < 0)
             out[x - first] = ranks->outside;
         else
-            have_keys = KEYS(from_row)(op, ranks->bias, values + at, 1, &out[x - first]) && have_keys;
+            have_keys = KEYS(read_row)(ranks, values, at, 1, &out[x - first]) && have_keys;
     }
     return have_keys;
 }
@@ -312,14 +386,15 @@ static bool KEYS(fill_along)(const struct ranks *ranks, int64_t at, int64_t cent
 {
     const struct field *from = ranks->from;
     const int64_t plane = ranks->along_rows ? centre : at, row = ranks->along_rows ? at : centre;
-    const size_t coming = (size_t)(at + ROWS_AHEAD), line = ISA_LINE / sizeof(real);
-    const real *next = NULL;
+    const size_t coming = (size_t)(at + ROWS_AHEAD);
+    const size_t bytes = (size_t)(ranks->x.end - ranks->x.first) * ranks->sample;
+    const char *next = NULL;
 
     if (ranks->along_rows && (size_t)plane < from->shape.planes && coming < from->shape.rows)
-        next = row_of(from, (size_t)plane, ranks->channel, coming) + ranks->x.first;
+        next = KEYS(sample_at)(ranks, from, (size_t)plane, coming, ranks->x.first);
     else if (!ranks->along_rows && coming - from->planes.first < from->planes.count)
-        next = row_of(from, coming, ranks->channel, (size_t)row) + ranks->x.first;
-    for (int64_t i = 0; i < ranks->x.end - ranks->x.first && next != NULL; i += (int64_t)line)
+        next = KEYS(sample_at)(ranks, from, coming, (size_t)row, ranks->x.first);
+    for (size_t i = 0; i < bytes && next != NULL; i += ISA_LINE)
         isa_fetch(next + i);
     return KEYS(fill_row)(ranks, plane, row, out);
 }
@@ -344,16 +419,16 @@ static void KEYS(put_row)(const struct ranks *ranks, int64_t at, int64_t centre,
                         .channel = ranks->channel,
                         .begin = (size_t)x.first,
                         .count = (size_t)(x.end - x.first)};
-    real *to = row_of(ranks->to, site.plane, site.channel, site.row) + x.first;
-    real *out = ranks->row == NULL ? to : ranks->row;
+    void *to = KEYS(sample_at)(ranks, ranks->to, site.plane, site.row, x.first);
+    void *out = ranks->row == NULL ? to : ranks->row;
 
-    KEYS(to_row)(op, ranks->bias, result, site.count, out);
+    KEYS(write_row)(ranks, result, site.count, out);
     if (op->missing)
         keep_missing(in_channel(ranks->from, &site, site.channel), site.count, out);
     if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         hold(op, ranks->from, &site, out);
     if (out != to)
-        isa_copy_past_caches(to, out, site.count * sizeof *to);
+        isa_copy_past_caches(to, out, site.count * ranks->sample);
 }
 
 /* Where the taps read for the first sample of a row. */
@@ -637,6 +712,8 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
                           .from = sweep->from,
                           .to = sweep->to,
                           .channel = (unsigned)channels.first,
+                          .sample = sample_bytes(&sweep->from->shape, sweep->from->work),
+                          .mask = KEYS(narrow_mask)(op, sweep->from->shape.narrow),
                           .bias = bias,
                           .x = x,
                           .width = (size_t)(x.end - x.first) + span_of(op->x) - 1,
@@ -655,7 +732,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
                           .windows = windows};
     const real outside = op->outside == NULL ? (real)0 : (real)op->outside[ranks.channel];
     const struct span moved = along_rows ? rows : planes, others = along_rows ? planes : rows;
-    bool done = KEYS(from_row)(op, bias, &outside, 1, &ranks.outside);
+    bool done = KEYS(read_outside)(&ranks, outside);
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
     ranks.clips = is_line_of_extremes(op) && reads_itself_outside(op);
@@ -665,7 +742,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     }
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
     ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
-    ranks.row = sweep->past_caches ? (real *)(ranks.ring + (sweep->tiling->slots - 1) * ranks.pitch) : NULL;
+    ranks.row = sweep->past_caches ? ranks.ring + (sweep->tiling->slots - 1) * ranks.pitch : NULL;
     beside = ranks.beside = (ptrdiff_t *)(ranks.taps + op->tap_count);
     for (int64_t at = x.first + op->x.low; at < x.end + op->x.high; at++) {
         if (at < 0 || at >= nx)

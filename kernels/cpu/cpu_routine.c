@@ -205,7 +205,7 @@ static void tell_tiles(struct form *form, const struct device *device, const str
     form->tile_y = (unsigned)tiling->tile_rows;
     form->tile_z = 1;
     form->memory_bytes = (size_t)device->threads * tiling->layout.bytes;
-    cpu_tiling_offers(tiling, form->op, &form->shape, form->offers, ROUTINE_TILES);
+    cpu_tiling_offers(tiling, &form->shape, form->offers, ROUTINE_TILES);
 }
 
 static const char *reason_for(const struct rung_wish *wish)
@@ -237,11 +237,12 @@ static double bytes_per_second(int threads)
 }
 
 /* On a sample in a pass: all cores compute, and share the memory. */
-static double pass_seconds(const struct op *op, const struct cpu_tiling *tiling, int threads, double times)
+static double pass_seconds(const struct op *op, const struct shape *shape, const struct cpu_tiling *tiling,
+                           int threads, double times)
 {
     /* The samples of OP_UNSHARP are written, read again with what is kept, and written again. */
     double fields = op->kind == OP_UNSHARP ? 5.0 : op->kind == OP_COMBINE ? 3.0 : 2.0;
-    double moving = fields * (double)work_size(op->work) / bytes_per_second(threads);
+    double moving = fields * (double)sample_bytes(shape, op->work) / bytes_per_second(threads);
 
     return fmax(moving, tiling->steps * times * core_seconds(op, tiling) / threads);
 }
@@ -252,8 +253,8 @@ static void expect(const struct device *device, const struct cpu_tiling *tiling,
     struct cpu_tiling single;
 
     cpu_tiling_fewer(&single, tiling, form->op, 1);
-    form->pass_seconds = pass_seconds(form->op, tiling, device->threads, times);
-    form->step_seconds = pass_seconds(form->op, &single, device->threads, times);
+    form->pass_seconds = pass_seconds(form->op, &form->shape, tiling, device->threads, times);
+    form->step_seconds = pass_seconds(form->op, &form->shape, &single, device->threads, times);
 }
 
 bool cpu_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
@@ -271,7 +272,7 @@ bool cpu_routine_settle(const struct device *device, const struct op *op, const 
     memcpy(form->own, &tiling, sizeof tiling);
     if (rung != RUNG_NAIVE)
         tell_tiles(form, device, &tiling);
-    form->bytes_per_update = 2.0 * (double)work_size(op->work) / form->steps;
+    form->bytes_per_update = 2.0 * (double)sample_bytes(shape, op->work) / form->steps;
     form->operations_per_update = 2.0 * (double)op->tap_count;
     expect(device, &tiling, form);
     snprintf(form->reason, sizeof form->reason, "%s", reason_for(wish));
@@ -285,7 +286,7 @@ struct forecast cpu_routine_predict(const struct device_request *request, const 
     const struct cpu_build *build = cpu_device_build();
     const struct device device = {.build = build, .threads = (int)thread_count(request->threads)};
     const struct rung_wish wish = {.steps = single ? 1 : 0};
-    double by_memory = bytes_per_second(device.threads) / (2.0 * (double)work_size(op->work));
+    double by_memory = bytes_per_second(device.threads) / (2.0 * (double)sample_bytes(shape, op->work));
     struct forecast forecast = {.updates = by_memory,
                                 .changes = fmin(by_memory, ASSUMED_CHANGES_PER_SECOND * device.threads)};
     struct fault fault;
@@ -320,17 +321,18 @@ bool cpu_routine_advance(struct device *device, struct routine *routine, unsigne
 {
     size_t samples = samples_of(&to->shape, planes.count);
     struct cpu_tiling tiling;
-    struct cpu_sweep sweep = {.op = routine->op,
-                              .tiling = &tiling,
-                              .from = from,
-                              .kept = kept,
-                              .to = to,
-                              .planes = planes,
-                              .arenas = routine->arenas,
-                              .arena_bytes = routine->tiling.layout.bytes,
-                              .threads = cpu_device_threads(device, samples),
-                              .past_caches = samples_of(&to->shape, to->planes.count) * work_size(to->work) >
-                                             CACHES_BYTES};
+    struct cpu_sweep sweep = {
+        .op = routine->op,
+        .tiling = &tiling,
+        .from = from,
+        .kept = kept,
+        .to = to,
+        .planes = planes,
+        .arenas = routine->arenas,
+        .arena_bytes = routine->tiling.layout.bytes,
+        .threads = cpu_device_threads(device, samples),
+        .past_caches =
+            samples_of(&to->shape, to->planes.count) * sample_bytes(&to->shape, to->work) > CACHES_BYTES};
 
     /* A pass may have fewer steps than the form, at the end of a run. */
     if (steps > routine->steps)

@@ -377,13 +377,10 @@ static bool is_centre(const struct op_tap *tap)
 
 /* ---- rows of fields, and the sums of their changes ---- */
 
-/* A row of a field. */
+/* A row of a field that is not narrow. */
 static real *row_of(const struct field *field, size_t plane, unsigned channel, size_t row)
 {
-    const struct shape *shape = &field->shape;
-    size_t in_plane = (channel * shape->rows + row) * shape->nx;
-
-    return (real *)field->samples + slot_in(field, plane) * field->pitch + in_plane;
+    return (real *)field->samples + row_place(field, plane, channel, row);
 }
 
 /* Σ (a − b)² of a row, leaf by leaf in the order of voxfilt(7): each leaf is folded by halves (a tree

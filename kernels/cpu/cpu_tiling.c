@@ -7,6 +7,8 @@
  * cpu_tiling_cut then cuts each sweep into parts, so that all threads end at about the same time. */
 #include "cpu_tiling.h"
 
+#include "cpu_field.h"
+
 #include "base/memory_limits.h"
 #include "base/size.h"
 
@@ -35,9 +37,10 @@
 #define PICTURE_BYTES ((size_t)4 << 10)
 
 /* Likewise of a row of orders, of which a window takes several; and the samples behind it that two vectors of
-   16 bits may write. */
-#define RANK_BYTES   ((size_t)2 << 10)
-#define RANK_VECTORS 64
+   16 bits may write, or of 8 bits, where samples have no more. */
+#define RANK_BYTES        ((size_t)2 << 10)
+#define RANK_VECTORS      64
+#define RANK_BYTE_VECTORS 128
 
 #define LINE_BYTES 64
 
@@ -75,6 +78,15 @@
 #define EXTREME_LINE    100.0
 #define PRESENT_NEAREST 2.5
 #define PRESENT         1.25
+
+/* Ranks in narrow fields, whose keys have one byte or two: how much of all that they take. What a network
+   takes besides, a tap of the median of all nearest neighbours, and an extreme along one axis, for each byte.
+ */
+#define NARROW_BYTES       0.33
+#define NARROW_SHORTS      0.6
+#define NARROW_NETWORK     5.0
+#define NARROW_NEAREST_TAP 0.75
+#define NARROW_LINE        2.5
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -220,9 +232,11 @@ static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
     size_t side = both(tiling->row) + 1, across = both(tiling->plane) + 1;
     size_t rows = side > 1 && across > 1 ? across * (tiling->tile_rows + side - 1) : side * across;
 
+    size_t vectors = tiling->sample == 1 ? RANK_BYTE_VECTORS : RANK_VECTORS;
+
     (void)line;
-    tiling->pitch = size_rounded_up(tiling->pitch + RANK_VECTORS, RANK_VECTORS / 2);
-    shape_picture_slot(tiling, RANK_VECTORS / 2);
+    tiling->pitch = size_rounded_up(tiling->pitch + vectors, vectors / 2);
+    shape_picture_slot(tiling, vectors / 2);
     tiling->slots = size_most(rows + side * across + 2, RANK_ROWS + 1) + 1;
 }
 
@@ -242,26 +256,26 @@ static void shape_star_slot(struct cpu_tiling *tiling, size_t line)
 
 /* ---- tiles ---- */
 
-static size_t one_row(const struct cpu_tiling *tiling, const struct op *op)
+static size_t one_row(const struct cpu_tiling *tiling)
 {
-    (void)tiling, (void)op;
+    (void)tiling;
     return 1;
 }
 
 /* Rows of a tile that reads the field in place: so many that the planes of a step stay in the second-level
  * cache. */
-static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
+static size_t rows_near(const struct cpu_tiling *tiling)
 {
-    size_t room = NEAR_CACHE_BYTES / work_size(op->work);
+    size_t room = NEAR_CACHE_BYTES / tiling->sample;
 
     return size_most(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
 }
 
 /* Rows that are read twice, where one tile ends and the next begins, are few of its rows, unless the
    second-level cache has no room for those of all planes that a window reaches. */
-static size_t rows_of_ranks(const struct cpu_tiling *tiling, const struct op *op)
+static size_t rows_of_ranks(const struct cpu_tiling *tiling)
 {
-    size_t room = NEAR_CACHE_BYTES / work_size(op->work) / tiling->pitch / (both(tiling->plane) + 1);
+    size_t room = NEAR_CACHE_BYTES / tiling->sample / tiling->pitch / (both(tiling->plane) + 1);
     size_t rows = SEGMENT_LENGTH * (both(tiling->row) + SEGMENT_LENGTH);
 
     return tiling->plane.after > 0 && room < rows ? size_most(room, both(tiling->row) + 1) : rows;
@@ -275,9 +289,9 @@ static size_t slots_room(void)
 }
 
 /* Rows of a tile with which all its slots fit into the cache. */
-static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op)
+static size_t rows_in_slots(const struct cpu_tiling *tiling)
 {
-    size_t room = slots_room() / work_size(op->work);
+    size_t room = slots_room() / tiling->sample;
     size_t rows = room / tiling->slots / tiling->layers / tiling->pitch;
 
     return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
@@ -408,7 +422,7 @@ static const struct engine {
     bool (*suits)(const struct op *op); /* NULL: it takes whatever those before it leave */
     void (*count_slots)(struct cpu_tiling *tiling, const struct op *op);
     void (*shape_slot)(struct cpu_tiling *tiling, size_t line);
-    size_t (*rows_that_fit)(const struct cpu_tiling *tiling, const struct op *op); /* its columns */
+    size_t (*rows_that_fit)(const struct cpu_tiling *tiling); /* its columns */
     struct cpu_cut (*cut)(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                           int threads);
     size_t width;       /* the bytes of a tile's row, where others are not tried */
@@ -441,9 +455,9 @@ static void choose_engine(struct cpu_tiling *tiling, const struct op *op)
 }
 
 /* The extents of a slot for a tile's, margins of all steps included; rows begin where lines of memory do. */
-static void set_slot(struct cpu_tiling *tiling, const struct op *op)
+static void set_slot(struct cpu_tiling *tiling)
 {
-    size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
+    size_t line = LINE_BYTES / tiling->sample, steps = tiling->steps;
 
     tiling->lead = size_rounded_up(tiling->x.before * steps, line);
     tiling->pitch = tiling->lead + size_rounded_up(tiling->tile_x + tiling->x.after * steps, line);
@@ -453,10 +467,10 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 }
 
 /* Planes of a level, seams included, that rows are kept of. */
-static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+static void set_kept(struct cpu_tiling *tiling, const struct shape *shape)
 {
     size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
-    size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * work_size(op->work);
+    size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * tiling->sample;
     size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
 
     fit = size_most(fit, seams + PAIR);
@@ -467,7 +481,7 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
 static void lay_out(struct cpu_tiling *tiling, const struct op *op)
 {
     struct cpu_layout *layout = &tiling->layout;
-    size_t sample = work_size(op->work), row = tiling->pitch * sample;
+    size_t sample = tiling->sample, row = tiling->pitch * sample;
     size_t entry = size_most(sizeof(void *), sizeof(struct cpu_slot));
     size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
 
@@ -502,18 +516,39 @@ static bool shares_columns(const struct op *op)
     return x > 1 && column > 1 && op->tap_count == x * column;
 }
 
-static double rank_work(const struct op *op)
+/* Whether a rank is an extreme of what lies along one axis. */
+static bool is_extreme_line(const struct op *op)
+{
+    return takes_extreme(op) && op_is_star(op) && (double)op->tap_count <= op_radius(op) * 2.0 + 1.0;
+}
+
+static double wide_rank_work(const struct op *op)
 {
     double taps = (double)op->tap_count, depth = log2(taps);
 
-    if (op->rank == 0 || op->rank + 1 == op->tap_count)
-        return op_is_star(op) && taps <= op_radius(op) * 2.0 + 1.0 ? EXTREME_LINE : taps * EXTREME_TAP;
+    if (takes_extreme(op))
+        return is_extreme_line(op) ? EXTREME_LINE : taps * EXTREME_TAP;
     if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
         return taps * depth * depth * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
         return taps * BISECTED_TAP;
     return taps * depth * depth * (shares_columns(op) ? NETWORK_TAP : ALONE_TAP) *
            (op->missing ? PRESENT : 1.0);
+}
+
+static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
+{
+    double bytes = (double)tiling->sample, taps = (double)op->tap_count;
+    bool square = op->tap_count == PICTURE_BOX && shares_columns(op);
+
+    if (tiling->sample >= work_size(op->work))
+        return wide_rank_work(op);
+    if (is_extreme_line(op))
+        return NARROW_LINE * bytes;
+    if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
+        return taps * NARROW_NEAREST_TAP * bytes;
+    return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
+           (takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
 }
 
 /* Arithmetic of an update, in taps of a star. */
@@ -526,7 +561,7 @@ static double work_of(const struct cpu_tiling *tiling, const struct op *op)
     if (op->kind == OP_GRADIENT)
         return taps * GRADIENT_AXIS;
     if (op->kind == OP_RANK)
-        return rank_work(op);
+        return rank_work(tiling, op);
     switch (tiling->engine) {
     case CPU_ENGINE_LINE:
         return taps * LINE_TAP;
@@ -543,7 +578,7 @@ static double work_of(const struct cpu_tiling *tiling, const struct op *op)
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 {
     double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
-    double line = LINE_BYTES / (double)work_size(op->work);
+    double line = LINE_BYTES / (double)tiling->sample;
     /* Columns that neighbours compute, too, on the average of all steps, and half a line, since rows are
      * whole lines. */
     double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
@@ -553,20 +588,21 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
     double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
     return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x +
-           (op->work == WORK_F32 ? MOVING_F32 : MOVING_F64) * moved / steps;
+           (op->work == WORK_F32 ? MOVING_F32 * (double)tiling->sample / sizeof(float) : MOVING_F64) * moved /
+               steps;
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
-static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, size_t width)
+static void set_tile(struct cpu_tiling *tiling, const struct shape *shape, size_t width)
 {
-    size_t line = LINE_BYTES / work_size(op->work), rows = shape->rows + tiling->row.after * tiling->steps;
+    size_t line = LINE_BYTES / tiling->sample, rows = shape->rows + tiling->row.after * tiling->steps;
 
     tiling->tile_x = size_rounded_up(even_part(shape->nx, width), line);
     /* The pitch of a slot, which a row more does not change, says how many rows fit. */
     tiling->tile_rows = 1;
-    set_slot(tiling, op);
-    tiling->tile_rows = even_part(rows, engines[tiling->engine].rows_that_fit(tiling, op));
-    set_slot(tiling, op);
+    set_slot(tiling);
+    tiling->tile_rows = even_part(rows, engines[tiling->engine].rows_that_fit(tiling));
+    set_slot(tiling);
 }
 
 static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
@@ -575,13 +611,13 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        set_tile(tiling, op, shape, engine->width / work_size(op->work));
+        set_tile(tiling, shape, engine->width / tiling->sample);
         return;
     }
     /* Of equal prices, the widest. */
     for (size_t i = engine->first_width; i < WIDTHS; i++) {
         struct cpu_tiling form = *tiling;
-        set_tile(&form, op, shape, widths[i]);
+        set_tile(&form, shape, widths[i]);
         if (best.tile_x == 0 || cpu_tiling_cost(&form, op) <= cpu_tiling_cost(&best, op))
             best = form;
     }
@@ -589,14 +625,14 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
 }
 
 /* Narrow fields have the same tile for several widths. */
-void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
-                       struct tile *offers, size_t most)
+void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct shape *shape, struct tile *offers,
+                       size_t most)
 {
     size_t count = 0, last = 0;
 
     for (size_t i = 0; i < WIDTHS && count < most; i++) {
         struct cpu_tiling form = *tiling;
-        set_tile(&form, op, shape, widths[i]);
+        set_tile(&form, shape, widths[i]);
         if (form.tile_x != last && form.tile_x != tiling->tile_x)
             offers[count++] = (struct tile){(unsigned)form.tile_x, (unsigned)form.tile_rows};
         last = form.tile_x;
@@ -624,10 +660,21 @@ static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, s
     return read > (double)ARENA_BYTES;
 }
 
+/* Bytes of a sample in a slot. Narrow samples of large windows are counted, in keys that hold such counts. */
+static size_t slot_sample(const struct op *op, const struct shape *shape)
+{
+    size_t bytes = sample_bytes(shape, op->work);
+
+    if (shape->narrow == NARROW_NOT || takes_extreme(op) || op->tap_count <= NETWORK_TAPS)
+        return bytes;
+    return op->tap_count > INT16_MAX ? work_size(op->work) : size_most(bytes, sizeof(int16_t));
+}
+
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
                      unsigned steps, size_t tile_x, size_t tile_rows)
 {
     *tiling = (struct cpu_tiling){.steps = steps,
+                                  .sample = slot_sample(op, shape),
                                   .x = margin_of(op->x, op->edge),
                                   .row = margin_of(op->row, op->edge),
                                   .plane = margin_of(op->plane, op->edge),
@@ -638,13 +685,13 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     if (tile_x > 0) {
         tiling->tile_x = tile_x;
         tiling->tile_rows = tile_rows;
-        set_slot(tiling, op);
+        set_slot(tiling);
     } else {
         choose_tile(tiling, op, shape);
     }
     if (exceeds_arena(tiling) || wish_exceeds_arena(tiling, tile_x, tile_rows))
         return false;
-    set_kept(tiling, op, shape);
+    set_kept(tiling, shape);
     lay_out(tiling, op);
     return tiling->layout.bytes <= ARENA_BYTES;
 }
@@ -657,7 +704,7 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
         return;
     fewer->steps = steps;
     choose_engine(fewer, op);
-    set_slot(fewer, op);
+    set_slot(fewer);
     lay_out(fewer, op);
 }
 

@@ -66,6 +66,12 @@ enum cpu_engine {
     CPU_ENGINES
 };
 
+/* Whether the sample that an OP_RANK takes is the first or the last of its window. */
+static inline bool takes_extreme(const struct op *op)
+{
+    return op->rank == 0 || op->rank + 1 == op->tap_count;
+}
+
 /* The place of a plane in an arena: a slot, and the rows from its start to the plane's. */
 struct cpu_slot {
     uint32_t base, shift;
@@ -89,6 +95,7 @@ struct cpu_layout {
 struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;
+    size_t sample; /* bytes of one in a slot */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;
@@ -122,8 +129,8 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
                      unsigned steps, size_t tile_x, size_t tile_rows);
 
 /* Tiles of other widths, as high as fits, for whoever measures which is fastest. */
-void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
-                       struct tile *offers, size_t most);
+void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct shape *shape, struct tile *offers,
+                       size_t most);
 
 /* The same tiles for fewer steps: they fit into the same arena. */
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,

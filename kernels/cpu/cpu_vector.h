@@ -132,9 +132,13 @@ ISA_INLINE vector vector_fma(vector a, vector b, vector c)
 
 /* ---- vectors of whole numbers ---- */
 
-/* In the order of samples: orders are as wide as these, shorts have half of a word or less. */
+/* In the order of samples: orders are as wide as these, shorts have half of a word or less, and bytes a
+   quarter. Bytes are for narrow fields, whose work type is f32. */
 typedef order orders_key;
 typedef int16_t shorts_key;
+typedef int8_t bytes_key;
+#define CPU_NARROW_f32 1
+#define CPU_NARROW_f64 0
 
 /* Whether any bit of a vector is set. */
 #if defined(__AVX512F__)
@@ -175,6 +179,7 @@ typedef uint64_t isa_halves __attribute__((vector_size(VECTOR_BYTES)));
 
 ISA_KEYS(orders)
 ISA_KEYS(shorts)
+ISA_KEYS(bytes)
 
 /* The lesser and the greater of both, in every lane: by an instruction where there is one. */
 #define ISA_CHOICE_min(keys, a, b) keys##_choose((a) < (b), a, b)
@@ -186,13 +191,16 @@ ISA_KEYS(shorts)
 #define ISA_EXTREME_f32(which, a, b)   ISA_LANES(512, which, epi32, a, b)
 #define ISA_EXTREME_f64(which, a, b)   ISA_LANES(512, which, epi64, a, b)
 #define ISA_EXTREME_short(which, a, b) ISA_LANES(512, which, epi16, a, b)
+#define ISA_EXTREME_byte(which, a, b)  ISA_LANES(512, which, epi8, a, b)
 #elif defined(__AVX2__)
 #define ISA_EXTREME_f32(which, a, b)   ISA_LANES(256, which, epi32, a, b)
 #define ISA_EXTREME_f64(which, a, b)   ISA_CHOICE_##which(orders, a, b)
 #define ISA_EXTREME_short(which, a, b) ISA_LANES(256, which, epi16, a, b)
+#define ISA_EXTREME_byte(which, a, b)  ISA_LANES(256, which, epi8, a, b)
 #else
-#define ISA_EXTREME_f32(which, a, b) ISA_CHOICE_##which(orders, a, b)
-#define ISA_EXTREME_f64(which, a, b) ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_f32(which, a, b)  ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_f64(which, a, b)  ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_byte(which, a, b) ISA_CHOICE_##which(bytes, a, b)
 #if defined(__SSE2__)
 #define ISA_EXTREME_short(which, a, b) _mm_##which##_epi16((__m128i)(a), (__m128i)(b))
 #else
@@ -208,6 +216,16 @@ ISA_INLINE shorts_vector shorts_least(shorts_vector a, shorts_vector b)
 ISA_INLINE shorts_vector shorts_greatest(shorts_vector a, shorts_vector b)
 {
     return (shorts_vector)ISA_EXTREME_short(max, a, b);
+}
+
+ISA_INLINE bytes_vector bytes_least(bytes_vector a, bytes_vector b)
+{
+    return (bytes_vector)ISA_EXTREME_byte(min, a, b);
+}
+
+ISA_INLINE bytes_vector bytes_greatest(bytes_vector a, bytes_vector b)
+{
+    return (bytes_vector)ISA_EXTREME_byte(max, a, b);
 }
 
 ISA_INLINE orders_vector orders_least(orders_vector a, orders_vector b)

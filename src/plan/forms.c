@@ -29,7 +29,7 @@ static struct rung_wish wish_for_stage(const struct forms_request *request, cons
 }
 
 /* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
-   lost. */
+   lost. It is not measured in narrow fields. */
 static bool settle_by_wisdom(const struct forms_request *request, const struct op *op, bool single,
                              struct form *form)
 {
@@ -38,6 +38,8 @@ static bool settle_by_wisdom(const struct forms_request *request, const struct o
     struct fault refusal;
     struct rung_wish wish;
 
+    if (request->backend == &backend_cpu && request->shape->narrow != NARROW_NOT)
+        return false;
     wisdom_name_device(&key, request->backend, request->index, request->threads, 1);
     wisdom_name_problem(&key, op, request->shape, single);
     known = wisdom_find(request->wisdom, &key);

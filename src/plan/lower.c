@@ -11,7 +11,8 @@
 
 struct shape lower_shape(const struct grid *grid, unsigned channels)
 {
-    return (struct shape){grid->nx, grid_rows(grid), grid_planes(grid), channels};
+    return (struct shape){
+        .nx = grid->nx, .rows = grid_rows(grid), .planes = grid_planes(grid), .channels = channels};
 }
 
 double lower_samples(const struct shape *shape, size_t planes)

@@ -15,7 +15,68 @@
 #include "format/gray_slice.h"
 #include "prediction.h"
 
+#include <math.h>
 #include <stdio.h>
+
+/* What fields are for integers of so few bits, as long as they stay what they are in the file. */
+static enum narrow narrow_type(enum sample_type type)
+{
+    switch (type) {
+    case SAMPLE_U8:
+        return NARROW_U8;
+    case SAMPLE_I8:
+        return NARROW_I8;
+    case SAMPLE_U16:
+        return NARROW_U16;
+    case SAMPLE_I16:
+        return NARROW_I16;
+    default:
+        return NARROW_NOT;
+    }
+}
+
+/* Whether samples go through conversion as they are. */
+static bool is_bare(const struct encoding *encoding)
+{
+    return encoding->transfer == TRANSFER_NONE && encoding->point_count == 0 && !encoding->premultiply &&
+           !encoding->associated && !encoding->missing && !encoding->masked && !encoding->ranged;
+}
+
+/* Whether an operation takes each sample that it puts out from those that it reads, or from constants of the
+   same type. */
+static bool only_takes(const struct op *op, enum sample_type type)
+{
+    bool takes = op->kind == OP_RANK && !op->missing;
+
+    for (unsigned channel = 0; takes && op->outside != NULL && channel < op->channels; channel++) {
+        double outside = op->outside[channel];
+        takes = outside >= sample_min(type) && outside <= sample_max(type) && floor(outside) == outside;
+    }
+    return takes;
+}
+
+/* Ranks alone make no value that the file does not have: then fields may be as narrow as its samples. */
+static enum narrow find_narrow(const struct plan *plan)
+{
+    const struct job *job = plan->job;
+    bool bare = job->work == WORK_F32 && job->out.type == job->in.type && is_bare(&job->decode) &&
+                is_bare(&job->encode) && is_bare(&job->field) && !job_waits_for_change(job);
+
+    for (size_t i = 0; bare && i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i].step;
+        bare = !job->stages[i].converted && step->count > 0;
+        for (size_t k = 0; bare && k < step->count; k++)
+            bare = only_takes(&step->ops[k], job->in.type);
+    }
+    return bare ? narrow_type(job->in.type) : NARROW_NOT;
+}
+
+static void set_narrow(struct plan *plan, enum narrow narrow)
+{
+    plan->shape.narrow = narrow;
+    plan->work_plane_bytes =
+        (size_t)plan->plane_samples * sample_size(shape_sample(&plan->shape, plan->job->work));
+}
 
 /* Make operations of all stages, but those that are converted with the samples. */
 static bool lower_stages(struct plan *plan, struct fault *fault)
@@ -34,6 +95,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
             return false;
         step->keeps = stage->until > 0.0;
     }
+    set_narrow(plan, find_narrow(plan));
     return true;
 }
 
@@ -189,7 +251,11 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
                                                    const struct source *source, struct plan *plan)
 {
     const unsigned carriers = thread_carriers(thread_count(request->threads));
+    const struct backend *backend = plan->lanes[0].backend;
     const struct job *job = plan->job;
+    struct shape wide = plan->shape;
+
+    wide.narrow = NARROW_NOT;
 
     return (struct schedule_request){
         .levels = &plan->levels,
@@ -197,7 +263,8 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .limits = request->limits,
         .memory = request->memory,
         .device_memory = least_memory(plan, plan->selection.devices.count),
-        .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
+        .field_plane_bytes = backend->field_bytes(&plan->shape, job->work, 1),
+        .wide_plane_bytes = backend->field_bytes(&wide, job->work, 1),
         .work_plane_bytes = plan->work_plane_bytes,
         .file_plane_bytes = size_most(
             job->in_plane_bytes + (job->mask_plane_bytes > 0 ? job->mask_plane_bytes + MASK_ALIGNMENT : 0),
@@ -391,7 +458,7 @@ static struct plan plan_of(const struct job *job)
                         .shape = lower_shape(&job->computed, encoding_field_channels(&job->field))};
 
     plan.plane_samples = lower_samples(&plan.shape, 1);
-    plan.work_plane_bytes = (size_t)plan.plane_samples * work_size(job->work);
+    set_narrow(&plan, NARROW_NOT);
     return plan;
 }
 

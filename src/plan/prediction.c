@@ -68,8 +68,12 @@ static double handing_seconds(const struct prediction_case *expected, const stru
 static double known_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
                             bool single)
 {
-    double together = known_updates(expected, &group->together, op, single), alone;
+    double together, alone;
 
+    /* The CPU is not measured in narrow fields. */
+    if (group->backend == &backend_cpu && expected->shape->narrow != NARROW_NOT)
+        return 0.0;
+    together = known_updates(expected, &group->together, op, single);
     if (together > 0.0)
         return expected->samples / together;
     alone = known_updates(expected, &group->alone, op, single);

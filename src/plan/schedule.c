@@ -85,12 +85,13 @@ static bool is_cached(const struct schedule_request *request)
 
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
    level finds in the caches what the one before has left. Planes too large for that are read again by the
-   next slab, which is why it is no shorter than what lies between the levels. */
+   next slab, which is why it is no shorter than what lies between the levels. Narrow fields have slabs of no
+   more samples: their memory is sooner there. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
     size_t planes = request->levels->planes;
-    size_t slab = planes_of(cached ? CACHED_SLAB_BYTES : SLAB_BYTES, request->field_plane_bytes, planes);
+    size_t slab = planes_of(cached ? CACHED_SLAB_BYTES : SLAB_BYTES, request->wide_plane_bytes, planes);
     size_t between = (size_t)(survey->depth / (survey->count == 0 ? 1 : survey->count));
 
     if (request->limits.slab > 0)

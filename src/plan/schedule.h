@@ -57,7 +57,8 @@ struct schedule_request {
     uint64_t memory;          /* the most bytes to use, 0: no limit */
     uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */
     size_t field_plane_bytes; /* of a plane in a field */
-    size_t work_plane_bytes;  /* of a plane in the work type, packed */
+    size_t wide_plane_bytes;  /* likewise, if its samples were of the work type */
+    size_t work_plane_bytes;  /* of a plane of a field, packed */
     size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
     size_t held_bytes;        /* that the source keeps */
     size_t beside_bytes;      /* that it and observers take beside them */

@@ -53,7 +53,8 @@ static struct reading count_reading(const struct prediction_case *expected)
             widen(&reading, op, together);
         }
     }
-    reading.bytes = reading.planes * expected->plane_samples * (double)work_size(expected->job->work);
+    reading.bytes = reading.planes * expected->plane_samples *
+                    (double)sample_size(shape_sample(expected->shape, expected->job->work));
     return reading;
 }
 

@@ -225,11 +225,11 @@ static bool open_for(struct exchange *exchange, size_t reach)
 
 /* ---- messages ---- */
 
-/* Planes on their way are packed, in the work type. */
+/* Planes on their way are packed. */
 static struct encoding packed(const struct plan *plan)
 {
     return (struct encoding){
-        .type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
+        .type = shape_sample(&plan->shape, plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
 }
 
 static struct staging *staging_of(const struct exchange *exchange, const struct exchange_parcel *parcel)

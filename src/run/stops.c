@@ -224,19 +224,20 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
 struct stops stops_of(const struct plan *plan, const struct job *job, size_t volume, struct source *source,
                       struct source *mask, struct sink *sink, const struct encoding *encode)
 {
-    return (struct stops){
-        .plan = plan,
-        .job = job,
-        .volume = volume,
-        .source = source,
-        .mask = job->mask_plane_bytes > 0 ? mask : NULL,
-        .output = {.job = job, .sink = sink},
-        .reserved = volume > 0,
-        .encode = encode,
-        .spools = {{{.descriptor = -1}, plan->work_plane_bytes},
-                   {{.descriptor = -1}, plan->work_plane_bytes}},
-        .spooled = {.type = work_sample(job->work), .channels = plan->shape.channels, .gamma = 1.0},
-        .held.descriptor = -1};
+    return (struct stops){.plan = plan,
+                          .job = job,
+                          .volume = volume,
+                          .source = source,
+                          .mask = job->mask_plane_bytes > 0 ? mask : NULL,
+                          .output = {.job = job, .sink = sink},
+                          .reserved = volume > 0,
+                          .encode = encode,
+                          .spools = {{{.descriptor = -1}, plan->work_plane_bytes},
+                                     {{.descriptor = -1}, plan->work_plane_bytes}},
+                          .spooled = {.type = shape_sample(&plan->shape, job->work),
+                                      .channels = plan->shape.channels,
+                                      .gamma = 1.0},
+                          .held.descriptor = -1};
 }
 
 bool stops_open(struct stops *stops, struct fault *fault)

@@ -544,7 +544,8 @@ static inline struct shape cuda_shape_of(const struct cuda_job *job)
         const auto &view = *static_cast<const cuda_view<decltype(sample)> *>(job->from);
 
         return (struct shape){static_cast<size_t>(view.nx), static_cast<size_t>(view.rows),
-                              static_cast<size_t>(view.planes), static_cast<unsigned>(view.channels)};
+                              static_cast<size_t>(view.planes), static_cast<unsigned>(view.channels),
+                              NARROW_NOT};
     });
 }
 
