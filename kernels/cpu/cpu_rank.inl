@@ -7,7 +7,8 @@
  *   hold two or four times as many.
  * Adds: a box's columns are sorted once, for all windows that they are in; their merge leaves out what cannot
  *   be of the rank. The medians of 3 x 3 and 3 x 3 x 3 stay in registers. Extremes along the planes or rows
- *   take three comparisons a sample, whatever the radius; along x, one for each time that the window doubles.
+ *   take three comparisons a sample, whatever the radius; along x, three for each time that runs of samples
+ *   become four times as long, in four rows at once.
  * Costs: more than NETWORK_TAPS samples are bisected: each round counts all of them up to the middle of what
  *   is left. A part is begun anew when it turns out to have a sample that is not a whole number. Windows of
  *   which samples are missing have ranks of their own, which takes a network once more.

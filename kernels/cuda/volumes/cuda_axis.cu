@@ -9,7 +9,8 @@
  *   Across x, a thread owns 16 bytes of a row and loads each row by itself; its neighbours load it, too, and
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
- *   side share what lies in all of them, so their extremes take next to nothing for each further tap.
+ *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
+ *   many samples as a thread has, and what is shared is mostly groups.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
  *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
@@ -90,9 +91,11 @@ CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
 
 /* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read` has
    those of a number. What lies in all windows is taken once; what precedes it counts for the first windows,
-   what follows it for the last ones. */
-template <int Group, int Pack, typename T, typename Read>
-CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, T (*found)[Pack])
+   what follows it for the last ones. Of what lies in all, read_group has the first places of Group numbers
+   from a multiple of Group on, up to the end of those that are grouped. */
+template <int Group, int Pack, typename T, typename Read, typename Read_group>
+CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, int grouped,
+                              const Read_group &read_group, T (*found)[Pack])
 {
     using Order = typename order_for<T>::type;
     Order before[Group - 1][Pack], shared[Pack], places[Pack];
@@ -105,7 +108,12 @@ CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, T (*foun
         take_lesser(before[k], before[k + 1]);
     read(Group - 1, shared);
 #pragma unroll 4
-    for (int k = Group; k < job.span; k++) {
+    for (int k = Group; k < grouped; k += Group) {
+        read_group(k, places);
+        take_lesser(shared, places);
+    }
+#pragma unroll 4
+    for (int k = max(Group, grouped); k < job.span; k++) {
         read(k, places);
         take_lesser(shared, places);
     }
@@ -128,10 +136,12 @@ template <int Count, int Group, int Pack, typename T, typename Read>
 CUDA_INLINE void take_groups(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
 {
 #pragma unroll
-    for (int first = 0; first < Count; first += Group)
-        take_windows<Group, Pack>(
-            job, [&](int k, typename order_for<T>::type(&places)[Pack]) { read(first + k, places); },
-            &found[first]);
+    for (int first = 0; first < Count; first += Group) {
+        const auto read_from = [&](int k, typename order_for<T>::type(&places)[Pack]) {
+            read(first + k, places);
+        };
+        take_windows<Group, Pack>(job, read_from, 0, read_from, &found[first]);
+    }
 }
 
 /* The first places of windows of three samples: all that they read is on its way at once. */
@@ -178,7 +188,8 @@ template <typename Type, bool Extremes_> struct line_form {
     static constexpr int Warps = sizeof(T) == 4 ? 5 : 8; /* of a block, below each other */
     static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples;
-    static constexpr double Reached = 0.58; /* of the peak, by long windows */
+    static constexpr int Grouped = 4 * Samples; /* the shortest windows that groups are worth their barrier */
+    static constexpr double Reached = 0.58;     /* of the peak, by long windows */
 
     /* Blocks that a multiprocessor should hold. */
     static __host__ __device__ constexpr int residents(int code)
@@ -191,9 +202,20 @@ template <typename Type, bool Extremes_> struct line_form {
     {
         return Rows + span - 1 + Ahead;
     }
+    /* Groups of places whose extremes a block finds before those of windows. */
+    static __host__ __device__ constexpr int groups(int span)
+    {
+        return Extremes && span >= Grouped ? (Rows + span - 1) / Samples : 0;
+    }
+    /* In shared memory, groups come first. */
+    static __host__ __device__ constexpr int group_bytes(int span)
+    {
+        return groups(span) * CUDA_WARP * 16;
+    }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(sources(job.span)) * sizeof(int);
+        return static_cast<size_t>(group_bytes(job.span)) +
+               static_cast<size_t>(sources(job.span)) * sizeof(int);
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -215,6 +237,26 @@ __device__ __attribute__((noinline)) void look_up(int *table, int count, int fir
         table[i] = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, min(first + i, last), places);
 }
 
+/* Places in shared memory, as a thread has them. */
+template <typename Order> struct alignas(16) group_pack {
+    static constexpr int Pack = 16 / sizeof(Order);
+    Order places[Pack];
+
+    CUDA_INLINE void take(const Order (&from)[Pack])
+    {
+#pragma unroll
+        for (int i = 0; i < Pack; i++)
+            places[i] = from[i];
+    }
+    CUDA_INLINE void give(Order (&to)[Pack]) const
+    {
+        const group_pack copy = *this;
+#pragma unroll
+        for (int i = 0; i < Pack; i++)
+            to[i] = copy.places[i];
+    }
+};
+
 template <typename Form> struct line_tile {
     using T = typename Form::T;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
@@ -224,15 +266,22 @@ template <typename Form> struct line_tile {
     const int *const sources;   /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
     const T outside;
+    group_pack<typename order_for<T>::type> *const groups;
 
-    CUDA_INLINE line_tile(const axis_job<T> &job_, int *table)
+    CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
         : job(job_),
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
           origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
           sources(table + (begin - origin)), from(own(job.from)),
-          outside(job.outside(static_cast<int>(blockIdx.z)))
+          outside(job.outside(static_cast<int>(blockIdx.z))),
+          groups(reinterpret_cast<group_pack<typename order_for<T>::type> *>(shared))
     {
+    }
+
+    CUDA_INLINE group_pack<typename order_for<T>::type> *group_at(int group) const
+    {
+        return groups + group * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP;
     }
 
     /* Place 0 of this thread's first column. */
@@ -363,18 +412,48 @@ template <typename Form> struct line_tile {
             take_turn<Inside, false>(first, rows, sums);
     }
 
+    using order = typename order_for<T>::type;
+
+    template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
+    {
+        T row[Pack];
+
+        load<Inside>(number, row);
+#pragma unroll
+        for (int i = 0; i < Pack; i++)
+            places[i] = place_of(job, row[i]);
+    }
+
+    /* The first places of as many rows as a thread has, for all threads of the block: warps share the groups,
+       of which the first begins with the first row that the block reads. */
+    template <bool Inside> CUDA_INLINE void make_groups() const
+    {
+        const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+
+        for (int group = warp; group < Form::groups(job.span) && x < job.nx; group += Form::Warps) {
+            order least[Pack], places[Pack];
+            const int number = (group - warp) * Samples;
+            read_places<Inside>(number, least);
+#pragma unroll
+            for (int k = 1; k < Samples; k++) {
+                read_places<Inside>(number + k, places);
+                take_lesser(least, places);
+            }
+            group_at(group)->take(least);
+        }
+    }
+
     template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
     {
-        find_extremes(
-            job,
-            [&](int number, typename order_for<T>::type(&places)[Pack]) {
-                T row[Pack];
-                load<Inside>(number, row);
-#pragma unroll
-                for (int i = 0; i < Pack; i++)
-                    places[i] = place_of(job, row[i]);
-            },
-            found);
+        const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
+        const int first = (begin - origin) / Samples;
+
+        if (Form::groups(job.span) == 0)
+            find_extremes(job, read, found);
+        else
+            take_windows<Samples, Pack>(
+                job, read, job.span / Samples * Samples,
+                [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
     }
 
     template <bool Inside> CUDA_INLINE void run() const
@@ -423,8 +502,9 @@ template <typename Type, bool Extremes_> struct row_form {
     static constexpr int Warps = sizeof(T) == 4 ? 8 : 4; /* of a block, side by side */
     static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Columns = Warps * Samples, Rows = CUDA_WARP;
-    static constexpr int Fetching = 8;      /* lanes that bring a row */
-    static constexpr double Reached = 0.52; /* of the peak, by long windows */
+    static constexpr int Grouped = 3 * Samples; /* the shortest windows that groups are worth their barrier */
+    static constexpr int Fetching = 8;          /* lanes that bring a row */
+    static constexpr double Reached = 0.52;     /* of the peak, by long windows */
 
     static_assert(Columns / Pack == CUDA_WARP, "a warp stores a row of a piece");
 
@@ -434,9 +514,21 @@ template <typename Type, bool Extremes_> struct row_form {
         return cuda_residents(code, Threads,
                               (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
     }
+    /* Groups of columns of a row whose extremes a block finds before those of windows; in shared memory, they
+       are behind the piece, an odd number from a row to the next. */
+    static __host__ __device__ constexpr int groups(int span)
+    {
+        return Extremes && span >= Grouped ? (Columns + span - 1) / Samples : 0;
+    }
+    static __host__ __device__ int piece_bytes(const axis_job<T> &job)
+    {
+        return Rows * row_piece<T>(job.low, job.span, Columns).pitch() * 16;
+    }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(Rows * row_piece<T>(job.low, job.span, Columns).pitch()) * 16;
+        const int of_groups = groups(job.span) > 0 ? Rows * (groups(job.span) | 1) : 0;
+
+        return static_cast<size_t>(piece_bytes(job)) + static_cast<size_t>(of_groups) * sizeof(T);
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -468,6 +560,7 @@ __device__ __attribute__((noinline)) void fetch_outside(const T *row, T *cells, 
 
 template <typename Form> struct row_tile {
     using T = typename Form::T;
+    using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
 
     const axis_job<T> &job;
@@ -591,20 +684,45 @@ template <typename Form> struct row_tile {
         }
     }
 
+    /* Of this lane's row. */
+    CUDA_INLINE order *groups() const
+    {
+        return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
+               lane * (Form::groups(job.span) | 1);
+    }
+
+    /* Groups begin with the first column that the tile reads, and warps share them. */
+    CUDA_INLINE void make_groups() const
+    {
+        const int count = (columns + job.span - 1) / Samples;
+        const T *const cells = staged(lane) + piece.skipped;
+
+        for (int group = warp; group < count; group += Form::Warps) {
+            order least = place_of(job, cells[group * Samples]);
+#pragma unroll
+            for (int k = 1; k < Samples; k++)
+                least = lesser(least, place_of(job, cells[group * Samples + k]));
+            groups()[group] = least;
+        }
+        __syncthreads();
+    }
+
     CUDA_INLINE void find(T (&sums)[Samples]) const
     {
         const T *const cells = staged(lane) + warp * Samples + piece.skipped;
+        const order *const from = groups() + warp;
+        const auto read = [&](int number, order(&place)[1]) { place[0] = place_of(job, cells[number]); };
         T found[Samples][1];
 
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             found[s][0] = sums[s];
-        find_extremes(
-            job,
-            [&](int number, typename order_for<T>::type(&place)[1]) {
-                place[0] = place_of(job, cells[number]);
-            },
-            found);
+        if (Form::groups(job.span) == 0)
+            find_extremes(job, read, found);
+        else
+            take_windows<Samples, 1>(
+                job, read, job.span / Samples * Samples,
+                [&](int k, order(&place)[1]) { place[0] = from[k / Samples]; }, found);
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             sums[s] = found[s][0];
@@ -641,6 +759,8 @@ template <typename Form> struct row_tile {
         const bool works = warp * Samples < columns;
 
         fetch();
+        if (Form::groups(job.span) > 0)
+            make_groups();
         if (works) {
             start(sums);
             if constexpr (Form::Extremes)
@@ -665,12 +785,20 @@ template <typename T, bool Extremes> CUDA_INLINE void run(row_form<T, Extremes>,
 template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>, const axis_job<T> &job)
 {
     using form = line_form<T, Extremes>;
-    CUDA_SHARED(int, table);
-    const line_tile<form> tile(job, table);
+    CUDA_SHARED(char, shared);
+    int *const table = reinterpret_cast<int *>(shared + form::group_bytes(job.span));
+    const line_tile<form> tile(job, shared, table);
 
     look_up(table, form::sources(job.span), tile.origin + job.low, tile.last_read(), job.edge.rule,
             job.places);
     __syncthreads();
+    if (form::groups(job.span) > 0) {
+        if (tile.is_inside())
+            tile.template make_groups<true>();
+        else
+            tile.template make_groups<false>();
+        __syncthreads();
+    }
     if (tile.x >= job.nx || tile.begin >= job.end)
         return;
     if (tile.is_inside())
