@@ -2,7 +2,6 @@
 #ifndef PHRASE_H
 #define PHRASE_H
 
-#include "model/grid.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"

@@ -4,7 +4,6 @@
 #include "base/path.h"
 #include "zarr/store.h"
 
-#include <limits.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

@@ -6,7 +6,6 @@
    names, and refused with a hint at what converts them (foreign_type.h). */
 #include "format.h"
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/size.h"

@@ -5,7 +5,6 @@
    them count the volumes of a series. An array in Fortran's order has x slowest in the file: volume.c then
    transposes it, for which all samples are held (transpose.h). Axes before the last three are kept as they
    were in an output that is an NPY file. */
-#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"

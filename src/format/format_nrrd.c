@@ -9,7 +9,6 @@
    What the header says about axes is parsed once, into struct axes. It stays with the source, for an output
    that is an NRRD file too: there all other lines are passed on as they are, comments and pairs of keys and
    values included. */
-#include "base/file_in.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"

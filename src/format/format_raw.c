@@ -13,7 +13,6 @@
 #include "foreign_type.h"
 #include "volume_sink.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -19,7 +19,6 @@
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/size.h"
 #include "model/limits.h"
 #include "format.h"

@@ -3,7 +3,6 @@
 #define PATTERN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Size of a buffer for any expanded name. */

@@ -6,7 +6,6 @@
 #include "base/diag.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-#include <stdint.h>
-
 struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
 {
     return (struct grid){

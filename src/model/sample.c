@@ -5,7 +5,6 @@
 #include "arith.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The rows of samples.def, by the place of the type; those of floats also have the layout of their bits. */

@@ -12,7 +12,6 @@
 #include "plan/plan.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* The processes of a pipeline, and what they have settled. */
 struct ranks {

@@ -9,7 +9,6 @@
 #include "wisdom.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* The job whose time is predicted, and on what. */
 struct prediction_case {

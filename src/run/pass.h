@@ -7,7 +7,6 @@
 #include "base/progress.h"
 #include "peers/peers.h"
 #include "kernels/backend.h"
-#include "plan/devices.h"
 #include "plan/levels.h"
 #include "plan/plan.h"
 #include "io.h"

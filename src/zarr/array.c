@@ -8,8 +8,6 @@
 #include "model/arith.h"
 
 #include <endian.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

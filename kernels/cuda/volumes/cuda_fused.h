@@ -5,8 +5,6 @@
 
 #include "kernels/cuda/shared/cuda_rung.h"
 
-#include <stddef.h>
-
 struct fused_walk {
     int steps; /* in a pass */
 
