@@ -122,17 +122,13 @@ static bool start_zlib(struct deflater *deflater, struct fault *fault)
 #ifdef HAVE_ISAL
 enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
 
-static size_t igzip_window(enum deflate_coding coding)
-{
-    return coding == DEFLATE_RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
-}
-
 /* Code a strip that has at least one byte before it. */
 static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum deflate_coding coding,
                                    const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     struct isal_zstream *igzip = &deflater->igzip;
-    size_t known = dictionary_size(strip, igzip_window(coding));
+    const size_t window = coding == DEFLATE_RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
+    const size_t known = dictionary_size(strip, window);
     isal_deflate_init(igzip);
     igzip->level = (uint32_t)level;
     igzip->level_buf = deflater->igzip_tables;

@@ -77,12 +77,6 @@ static bool is_ready(const struct work_queue *queue, unsigned phase)
     return slot->phase == phase && !slot->taken && (phase > 0 || !queue->finished);
 }
 
-/* Whether a phase has taken all that will ever come. */
-static bool is_over(const struct work_queue *queue, unsigned phase)
-{
-    return queue->finished && queue->taken[phase] == queue->sent;
-}
-
 /* Take the next slot of a phase if it is ready; else say whether one will come. */
 static enum work_queue_outcome take(struct work_queue *queue, unsigned phase, size_t *slot)
 {
@@ -94,7 +88,7 @@ static enum work_queue_outcome take(struct work_queue *queue, unsigned phase, si
         queue->taken[phase]++;
         return WORK_QUEUE_TAKEN;
     }
-    return is_over(queue, phase) ? WORK_QUEUE_FINISHED : WORK_QUEUE_EMPTY;
+    return queue->finished && queue->taken[phase] == queue->sent ? WORK_QUEUE_FINISHED : WORK_QUEUE_EMPTY;
 }
 
 /* ---- what threads call ---- */

@@ -50,13 +50,6 @@ static void print_heat(FILE *stream, const struct heat *heat)
         fprintf(stream, ", reaction %g", heat->reaction);
 }
 
-static void print_edge(FILE *stream, const struct edge *edge)
-{
-    fprintf(stream, ", edge %s", edge_name(edge->rule));
-    if (edge_has(edge->rule, EDGE_HAS_VALUE))
-        fprintf(stream, ":%g", edge->value);
-}
-
 static void print_until(FILE *stream, const struct stage *stage)
 {
     fprintf(stream, ", until the RMS change is below %g; checked: ", stage->until);
@@ -76,8 +69,11 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
             stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
             number_plural(stage->steps));
-    if (stage_reads_neighbours(stage))
-        print_edge(stream, &stage->edge);
+    if (stage_reads_neighbours(stage)) {
+        fprintf(stream, ", edge %s", edge_name(stage->edge.rule));
+        if (edge_has(stage->edge.rule, EDGE_HAS_VALUE))
+            fprintf(stream, ":%g", stage->edge.value);
+    }
     if (stage->given & STAGE_AXES)
         fprintf(stream, ", axes %s", stage_axes(stage, axes));
     if (stage->converted)

@@ -241,16 +241,11 @@ static void draw_ends(struct drawing *drawing, const struct panel *panel, enum c
     draw_text(drawing, left + size_most(panel->width, 2 * CANVAS_LETTER) - CANVAS_LETTER, top, ends[1]);
 }
 
-static unsigned axis_to_the_right(const struct section *section, const struct panel *panel)
-{
-    return panel->turned ? section->down : section->across;
-}
-
 /* 1, 2 or 5 times a power of ten, no longer than half the section, if that is a sample long. */
 static double bar_length(const struct drawing *drawing, const struct section *section,
                          const struct panel *panel)
 {
-    double spacing = drawing->grid->spacing[axis_to_the_right(section, panel)];
+    double spacing = drawing->grid->spacing[panel->turned ? section->down : section->across];
     double half = (double)panel->width / (section->scale * section->stretch[panel->turned]) / 2.0;
     double power = pow(10.0, floor(log10(half)));
     double length = half >= 5.0 * power ? 5.0 * power : half >= 2.0 * power ? 2.0 * power : power;

@@ -125,18 +125,12 @@ static size_t together_bytes(const struct source *source, const struct region *b
                : 0;
 }
 
-/* How many runs are read at once. */
-static size_t runs_together(const struct region_runs *runs)
-{
-    bool near = runs->in_plane > 1 && box_reads_between(runs->row, runs->bytes);
-
-    return near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
-}
-
 bool box_read_runs(const struct file_in *file, uint64_t begin, const struct region_runs *runs, void *samples,
                    bool *ended, struct fault *fault)
 {
-    const size_t together = runs_together(runs);
+    /* How many runs are read at once. */
+    const bool near = runs->in_plane > 1 && box_reads_between(runs->row, runs->bytes);
+    const size_t together = near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
     unsigned char *to = samples, *scratch = mem_alloc(together, (size_t)runs->row, "rows", fault);
     bool done = scratch != NULL;
 

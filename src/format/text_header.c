@@ -33,12 +33,6 @@ void text_header_free(struct text_header *fields)
     *fields = (struct text_header){.file = fields->file};
 }
 
-static bool refuse_line(const struct text_header *fields, const char *reason, struct fault *fault)
-{
-    return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
-                         reason);
-}
-
 /* Read a line, whose end is cut off. At the end of the stream *text stays NULL. */
 static bool read_line(struct text_header *fields, struct byte_stream *stream, char **text,
                       struct fault *fault)
@@ -55,7 +49,8 @@ static bool read_line(struct text_header *fields, struct byte_stream *stream, ch
         if (fields->bytes > TEXT_HEADER_BYTES_MOST)
             return fault_set_for(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
         if (memchr(piece, '\0', size) != NULL)
-            return refuse_line(fields, "a byte 0 in it", fault);
+            return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: a byte 0 in it",
+                                 fields->count + 1);
         while (size > 0 && length + size >= capacity) {
             char *larger = mem_grow(*text, capacity, &capacity, 1, "a header", fault);
             if (larger == NULL)

@@ -563,13 +563,6 @@ static bool check_end(const struct source *source, struct byte_stream *stream, s
     return ends || refuse_length(source, "goes on after", fault);
 }
 
-static bool next_file(struct source *source, struct fault *fault)
-{
-    struct volume *volume = source->state;
-
-    return check_end(source, data_of(volume), fault) && begin_file(source, fault);
-}
-
 /* Take the next bytes of samples, from as many files as have them. Where `to` is NULL they are passed over,
    and their files are checked like those that are read. */
 static bool take_bytes(struct source *source, unsigned char *to, uint64_t bytes, struct fault *fault)
@@ -580,7 +573,7 @@ static bool take_bytes(struct source *source, unsigned char *to, uint64_t bytes,
     for (; bytes > 0; bytes -= taken) {
         size_t got = 0;
         uint64_t wish;
-        if (volume->left == 0 && !next_file(source, fault))
+        if (volume->left == 0 && !(check_end(source, data_of(volume), fault) && begin_file(source, fault)))
             return false;
         wish = volume->left < bytes ? volume->left : bytes;
         if (to == NULL ? !byte_stream_skip(data_of(volume), wish, &taken, fault)
@@ -627,24 +620,17 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
-/* The file that holds the samples. */
-static const struct file_in *file_of(const struct source *source)
-{
-    const struct volume *volume = source->state;
-
-    return volume->file != NULL ? volume->file : source->file;
-}
-
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault)
 {
+    const struct file_in *beside = ((const struct volume *)source->state)->file;
     const struct header *header = &source->header;
     const struct region_runs runs = region_runs_of(box, &header->grid, sample_size(header->type));
     uint64_t before =
         (uint64_t)(header->choice.volume + volume) * grid_planes(&header->grid) * header_plane_bytes(header);
     bool ended;
 
-    return box_read_runs(file_of(source), before, &runs, samples, &ended, fault) &&
+    return box_read_runs(beside != NULL ? beside : source->file, before, &runs, samples, &ended, fault) &&
            (!ended || refuse_short(source, fault));
 }
 

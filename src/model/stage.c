@@ -175,13 +175,6 @@ static uint64_t checks_interval(const struct stage *stage)
     return (uint64_t)ceil(CHECK_SHARE * CHECK_TAPS / fmax(taps, moving));
 }
 
-static struct checks checks_of(const struct stage_request *request, const struct stage *stage)
-{
-    uint64_t every = request->given & STAGE_CHECK_EVERY ? request->check_every : checks_interval(stage);
-
-    return (struct checks){request->given & STAGE_UNTIL ? every : 0, stage->steps};
-}
-
 bool checks_is_due(const struct checks *checks, uint64_t step)
 {
     return checks->every > 0 && (step % checks->every == 0 || step == checks->last);
@@ -284,7 +277,10 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
         stage_free(stage);
         return false;
     }
-    stage->checks = checks_of(request, stage);
+    stage->checks.last = stage->steps;
+    if (request->given & STAGE_UNTIL)
+        stage->checks.every =
+            request->given & STAGE_CHECK_EVERY ? request->check_every : checks_interval(stage);
     return true;
 }
 
@@ -381,15 +377,6 @@ static double repeat(double number, double factor, double offset, uint64_t times
     return number;
 }
 
-/* Samples become A v + B as they are stored, and values too. */
-static double scaled_intercept(const struct stage *stage, uint64_t steps)
-{
-    const double *numbers = stage->body.point.numbers;
-
-    return repeat(stage->intensity.intercept, numbers[0], numbers[1] - stage->intensity.slope * numbers[1],
-                  steps);
-}
-
 static enum point_intensity intensity_of(enum point_kind kind)
 {
     static const enum point_intensity intensities[] = {
@@ -400,13 +387,15 @@ static enum point_intensity intensity_of(enum point_kind kind)
     return intensities[kind];
 }
 
-/* A point leaves the intercept alone, unless it scales. */
+/* A point leaves the intercept alone, unless it scales: samples become A v + B as they are stored, and values
+   too. */
 static struct intensity intensity_after_point(const struct stage *stage, uint64_t steps)
 {
+    const double *numbers = stage->body.point.numbers;
     struct intensity after = stage->intensity;
 
     if (intensity_of(stage->body.point.kind) == POINT_SCALES)
-        after.intercept = scaled_intercept(stage, steps);
+        after.intercept = repeat(after.intercept, numbers[0], numbers[1] - after.slope * numbers[1], steps);
     if (intensity_of(stage->body.point.kind) == POINT_TAKES_SIZES)
         after.slope = fabs(after.slope);
     return after;

@@ -84,15 +84,6 @@ static bool refuse_option(const struct stage_request *request, enum stage_option
                        reason);
 }
 
-/* No number is right for all data, and one that is taken from the data would be another for a part of them,
-   and another after the first steps. */
-static bool ask_for_scale(const struct stage_request *request, struct fault *fault)
-{
-    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
-                       request->call.spec, flux_name(request->flux), stage_option_name(STAGE_SCALE),
-                       flux_scale_meaning(request->flux));
-}
-
 bool stage_request_check(const struct stage_request *request, struct fault *fault)
 {
     unsigned given = request->given;
@@ -110,7 +101,12 @@ bool stage_request_check(const struct stage_request *request, struct fault *faul
                              fault);
     if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
         return refuse_option(request, STAGE_CHECK_EVERY, "it needs --until", fault);
-    return request->flux == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
+    /* No number is right for all data, and one that is taken from the data would be another for a part of
+       them, and another after the first steps. */
+    return request->flux == FLUX_LINEAR || (given & STAGE_SCALE) ||
+           fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
+                       request->call.spec, flux_name(request->flux), stage_option_name(STAGE_SCALE),
+                       flux_scale_meaning(request->flux));
 }
 
 static bool any_has(const struct stage_request *stages, size_t count, enum stage_option option)

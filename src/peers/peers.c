@@ -29,11 +29,6 @@ bool peers_lead(const struct peers *peers)
     return peers_index(peers) == 0;
 }
 
-static bool is_same(const struct fault *a, const struct fault *b)
-{
-    return a->status == b->status && strcmp(a->text, b->text) == 0;
-}
-
 static bool sign(size_t rank, const char *node, struct fault *fault)
 {
     char name[PEERS_NODE_MOST + 40];
@@ -46,7 +41,8 @@ static bool sign(size_t rank, const char *node, struct fault *fault)
 static bool name_rank(struct peers *peers, size_t rank, const struct failure *told, bool mine,
                       struct fault *fault)
 {
-    uint64_t everybodys = mine && is_same(&told->fault, fault);
+    uint64_t everybodys =
+        mine && told->fault.status == fault->status && strcmp(told->fault.text, fault->text) == 0;
 
     if (!peers->kind->min(peers->state, &everybodys, fault))
         return false;

@@ -90,13 +90,6 @@ static void close_sources(struct pipeline *pipeline)
     input_close_source(&pipeline->input);
 }
 
-/* A mask is read in step with the input: in order, if one of the two can only be read so. */
-static void read_in_step(struct source *source, const struct source *mask)
-{
-    source->random = source->random && mask->random;
-    source->one_reader = source->one_reader || mask->one_reader;
-}
-
 /* Memory for what is read beside the samples of a box. */
 static size_t beside_bytes(const struct pipeline *pipeline, struct source *source, size_t whole)
 {
@@ -135,18 +128,20 @@ static bool open_sources(struct pipeline *pipeline, struct fault *fault)
 {
     const struct input_request input = input_request_of(pipeline), mask = mask_request_of(pipeline);
     const bool masked = mask.path != NULL;
-    struct source *source = &pipeline->input.source;
+    struct source *source = &pipeline->input.source, *beside = &pipeline->mask.source;
 
     if (!input_open_source(&pipeline->input, &input, fault) ||
         (masked && !input_open_source(&pipeline->mask, &mask, fault)) ||
-        !job_make(&pipeline->request->job, source, masked ? &pipeline->mask.source : NULL, &pipeline->job,
-                  fault))
+        !job_make(&pipeline->request->job, source, masked ? beside : NULL, &pipeline->job, fault))
         return false;
     pipeline->beside_bytes[0] = source->beside_bytes;
-    pipeline->beside_bytes[1] = pipeline->mask.source.beside_bytes;
+    pipeline->beside_bytes[1] = beside->beside_bytes;
     count_beside(pipeline);
-    if (pipeline->job.mask_plane_bytes > 0)
-        read_in_step(source, &pipeline->mask.source);
+    /* A mask is read in step with the input: in order, if one of the two can only be read so. */
+    if (pipeline->job.mask_plane_bytes > 0) {
+        source->random = source->random && beside->random;
+        source->one_reader = source->one_reader || beside->one_reader;
+    }
     return true;
 }
 
@@ -362,13 +357,6 @@ static bool check_mask(const struct pipeline *pipeline, struct fault *fault)
                          region_option(job->region_kind));
 }
 
-/* A picture alone has no number that could stand in a name. */
-static bool check_slice_name(const char *path, struct fault *fault)
-{
-    return stack_of_name(path) == NULL ||
-           fault_set_for(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
-}
-
 /* The files of all pieces become one. */
 static bool check_join(const struct pipeline *pipeline, const char *path, struct fault *fault)
 {
@@ -402,8 +390,10 @@ static bool check_output(const struct pipeline *pipeline, const char *path, stru
 {
     enum region_kind kind = pipeline->job.region_kind;
 
-    return (kind != REGION_SLICE || check_slice_name(path, fault)) &&
-           (kind != REGION_PART || check_part_name(pipeline, path, fault)) &&
+    /* A picture alone has no number that could stand in a name. */
+    if (kind == REGION_SLICE && stack_of_name(path) != NULL)
+        return fault_set_for(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
+    return (kind != REGION_PART || check_part_name(pipeline, path, fault)) &&
            (kind != REGION_PIECE || check_join(pipeline, path, fault));
 }
 

@@ -79,14 +79,6 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
            peers_agree(ranks->all, compare_looks(&own, &first, file_in_name(source->file), fault), fault);
 }
 
-/* Nothing else can be read by each of them. */
-static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault *fault)
-{
-    return file_in_remaining(file, bytes) ||
-           fault_set_for(fault, STATUS_USAGE, file_in_name(file),
-                         "every rank reads the input, so it must be a regular file");
-}
-
 /* Copies that are not of the same state seldom have the same bytes at both ends. Each rank reads these of the
    first and of the last file of a stack, which may be small. */
 #define END_BYTES ((size_t)256 << 10)
@@ -117,8 +109,9 @@ static bool look_at_file(const struct file_in *file, struct view *view, struct f
     void *bytes;
     bool done;
 
-    if (!find_size(file, &view->bytes, fault))
-        return false;
+    if (!file_in_remaining(file, &view->bytes))
+        return fault_set_for(fault, STATUS_USAGE, file_in_name(file),
+                             "every rank reads the input, so it must be a regular file");
     size = view->bytes < END_BYTES ? (size_t)view->bytes : END_BYTES;
     bytes = mem_alloc(size, 1, "the ends of the input", fault);
     done = bytes != NULL && look_into(file, 0, bytes, size, &view->first, fault) &&
@@ -205,14 +198,6 @@ static bool form_team(struct ranks *ranks, size_t members, struct fault *fault)
     return peers_team(ranks->all, members, &ranks->team, fault);
 }
 
-/* Another launch may be on other nodes. */
-static void name_link(const struct ranks *ranks, char *name, size_t size)
-{
-    const struct peers_place *place = &ranks->all->place;
-
-    snprintf(name, size, "link of %zu ranks, %zu on %s", place->count, place->locals, place->node);
-}
-
 /* Rank 0 decides whether the time that is at stake is worth it. */
 static bool measure_link(struct ranks *ranks, const char *name, double stakes, bool *measured,
                          struct fault *fault)
@@ -236,12 +221,14 @@ static bool measure_link(struct ranks *ranks, const char *name, double stakes, b
 static bool choose_split(struct ranks *ranks, const struct plan_request *request, const struct job *job,
                          struct split *split, struct fault *fault)
 {
+    const struct peers_place *place = &ranks->all->place;
     size_t count = peers_count(ranks->all);
     char name[PEERS_NODE_MOST + 80];
     bool known, measured;
 
     ranks->link = link_assumed();
-    name_link(ranks, name, sizeof name);
+    /* Another launch may be on other nodes. */
+    snprintf(name, sizeof name, "link of %zu ranks, %zu on %s", place->count, place->locals, place->node);
     known = wisdom_find_link(request->wisdom, name, &ranks->link);
     ranks->link_source = known ? "measured before" : "assumed";
     return peers_agree(ranks->all, plan_split(request, job, &ranks->link, count, split, fault), fault) &&

@@ -138,13 +138,6 @@ bool forms_are_fewer(const struct levels *levels, unsigned together)
     return together < levels_most_together(levels);
 }
 
-/* Whether the preferred form takes more steps than levels that take `together` at once. */
-static bool is_too_much(const struct stage *stage, const struct levels_step *step, size_t index,
-                        unsigned together)
-{
-    return together == 0 || (!forms_is_single(stage, &step->step) && step->forms[index].steps > together);
-}
-
 static struct rung_wish wish_for_fewer(const struct forms_request *request, const struct stage *stage,
                                        unsigned together)
 {
@@ -164,10 +157,12 @@ static struct form fitting_form(const struct forms_request *request, const struc
 {
     const struct levels_step *step = &levels->steps[stage];
     const struct rung_wish wish = wish_for_fewer(request, &levels->stages[stage], together);
+    const bool too_many =
+        !forms_is_single(&levels->stages[stage], &step->step) && step->forms[index].steps > together;
     struct fault refusal;
     struct form form;
 
-    if (is_too_much(&levels->stages[stage], step, index, together) &&
+    if ((together == 0 || too_many) &&
         request->backend->settle(request->device, &step->step.ops[index], request->shape, &wish, &form,
                                  &refusal) &&
         form.reach <= step->forms[index].reach)

@@ -15,14 +15,6 @@
 
 #include <string.h>
 
-static size_t reach_of(const struct op *op, unsigned axis)
-{
-    const struct reach *taps = axis == 0 ? &op->x : &op->row;
-
-    /* An edge rule may turn a tap to the other side. */
-    return size_most((size_t)-taps->low, (size_t)taps->high);
-}
-
 /* How far a step reaches: as far as the widest of its chains, and what follows these. */
 static size_t reach_of_step(const struct step *step, unsigned axis)
 {
@@ -30,11 +22,13 @@ static size_t reach_of_step(const struct step *step, unsigned axis)
 
     for (size_t k = 0; k < step->count; k++) {
         const struct op *op = &step->ops[k];
+        const struct reach *taps = axis == 0 ? &op->x : &op->row;
         if (op->begins)
             chain = 0;
         else if (op_reads_kept(op))
             chain = widest;
-        chain += reach_of(op, axis);
+        /* An edge rule may turn a tap to the other side. */
+        chain += size_most((size_t)-taps->low, (size_t)taps->high);
         widest = size_most(widest, chain);
     }
     return widest;

@@ -78,18 +78,14 @@ static unsigned most_together(const struct levels *levels, size_t stage)
     return levels->together > 0 && levels->together < most ? levels->together : most;
 }
 
-static uint64_t steps_in_a_row(const struct stage *stage)
-{
-    return stage->until > 0.0 ? checks_longest_gap(&stage->checks) : stage->steps;
-}
-
 unsigned levels_most_together(const struct levels *levels)
 {
     unsigned most = 1;
 
     for (size_t i = 0; i < levels->stage_count; i++) {
         unsigned together = most_together(levels, i);
-        uint64_t in_a_row = steps_in_a_row(&levels->stages[i]);
+        const struct stage *stage = &levels->stages[i];
+        uint64_t in_a_row = stage->until > 0.0 ? checks_longest_gap(&stage->checks) : stage->steps;
         if (together > in_a_row)
             together = (unsigned)in_a_row;
         most = together > most ? together : most;

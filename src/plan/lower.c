@@ -28,12 +28,6 @@ static void widen(struct reach *reach, int offset)
         reach->high = offset;
 }
 
-/* The rows of a picture are its planes. */
-static struct op_tap lower_tap(const struct tap *tap, unsigned axes)
-{
-    return (struct op_tap){tap->dx, axes == 3 ? tap->dy : 0, axes == 3 ? tap->dz : tap->dy, tap->weight};
-}
-
 static const char *larger_range(enum work_type work)
 {
     return work == WORK_F32 ? " (--work f64 has a larger range)" : "";
@@ -93,7 +87,10 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
     if (op->taps == NULL)
         return false;
     for (size_t i = 0; i < stencil->count; i++) {
-        struct op_tap tap = lower_tap(&stencil->taps[i], axes);
+        const struct tap *given = &stencil->taps[i];
+        /* The rows of a picture are its planes. */
+        struct op_tap tap = {given->dx, axes == 3 ? given->dy : 0, axes == 3 ? given->dz : given->dy,
+                             given->weight};
         if (!settle_number(op->work, tap.weight, "a weight", &tap.weight, fault))
             return false;
         if (tap.weight == 0.0)
@@ -138,19 +135,15 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
     return true;
 }
 
-/* A stage that reads no neighbours has no edge: it must not keep others from theirs. */
-static enum edge_rule edge_of(const struct stage *stage)
-{
-    return stage_reads_neighbours(stage) ? stage->edge.rule : EDGE_DEFAULT;
-}
-
 /* A new operation at the end of the step. */
 static struct op *begin_op(struct step *step, enum op_kind kind, const struct stage *stage,
                            const struct encoding *encoding, enum work_type work, struct fault *fault)
 {
+    /* A stage that reads no neighbours has no edge: it must not keep others from theirs. */
+    const enum edge_rule edge = stage_reads_neighbours(stage) ? stage->edge.rule : EDGE_DEFAULT;
     struct op *op = &step->ops[step->count];
 
-    *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
+    *op = (struct op){.kind = kind, .work = work, .edge = edge, .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
     op->missing = encoding->missing;
     op->begins = step->count++ == 0;
@@ -202,18 +195,13 @@ static bool lower_bilateral(const struct stage *stage, const struct grid *grid,
            settle_number(op->work, sqrt(0.5) / range, "1/SR", &op->inverse_scale, fault);
 }
 
-static bool reaches_out(const struct op *op)
-{
-    return op->x.low < 0 || op->x.high > 0 || op->row.low < 0 || op->row.high > 0 || op->plane.low < 0 ||
-           op->plane.high > 0;
-}
-
 /* Heat that is asked to flow does not stand still because the work type has no number so small. */
 static bool check_flow(const struct heat *heat, const struct op *op, struct fault *fault)
 {
     bool asked = heat->alpha > 0.0 && heat->dt > 0.0;
-    bool flows = reaches_out(op) && (heat->flux != FLUX_TANH || op->rate > 0.0);
-
+    bool reaches = op->x.low < 0 || op->x.high > 0 || op->row.low < 0 || op->row.high > 0 ||
+                   op->plane.low < 0 || op->plane.high > 0;
+    bool flows = reaches && (heat->flux != FLUX_TANH || op->rate > 0.0);
     char what[64];
 
     snprintf(what, sizeof what, "alpha*dt = %g", heat->alpha * heat->dt);
@@ -227,12 +215,6 @@ static void lower_cover(const struct encoding *encoding, struct op *op)
     op->max = encoding->opaque;
     if (op->kind == OP_UNCOVER)
         op->channels = op->colours;
-}
-
-/* A single relaxation of linear heat without reaction is nothing but its taps. */
-static bool is_plain(const struct heat *heat)
-{
-    return heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
 }
 
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
@@ -557,6 +539,9 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         [FILTER_POINT] = OP_POINT,         [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
         [FILTER_BILATERAL] = OP_BILATERAL,
     };
+    const struct heat *heat = &stage->heat;
+    /* A single relaxation of linear heat without reaction is nothing but its taps. */
+    const bool is_plain = heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
@@ -577,8 +562,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         return lower_weights(&stage->body.taps, grid->axes, op, fault);
     if (kind == FILTER_HEAT)
         return lower_taps(&stage->body.taps, grid->axes, op, fault) &&
-               ((is_plain(&stage->heat) && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
-               check_flow(&stage->heat, op, fault);
+               ((is_plain && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
+               check_flow(heat, op, fault);
     if (kind == FILTER_POINT)
         return settle_point(stage, work, op->missing, &op->point, fault);
     if (kind == FILTER_BILATERAL)

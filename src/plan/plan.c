@@ -408,21 +408,17 @@ static bool check_copy(const struct plan_request *request, struct fault *fault)
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
-/* The planes to compute: those that are written, unless all must be there before any of them is. */
-static struct range window_of(const struct plan *plan)
+/* Which planes are computed: those that are written, unless all must be there before any of them is. And how
+   many planes beside those of a part its levels read: all if they need all. */
+static void settle_planes(struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
+    const struct levels *levels = &plan->levels;
+    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
     bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
-    return at_once ? plan->job->window : (struct range){0, plan->shape.planes};
-}
-
-/* How many planes beside those of a part its levels read; all if they need all. */
-static size_t beside_of(const struct levels *levels)
-{
-    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
-
-    return survey.depth < levels->planes ? survey.level.lag : levels->planes;
+    plan->window = at_once ? plan->job->window : (struct range){0, plan->shape.planes};
+    plan->beside = survey.depth < levels->planes ? survey.level.lag : levels->planes;
 }
 
 /* The planes to be read: those that are written and those beside them, unless all must be there. */
@@ -506,8 +502,7 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
         return false;
     plan->start = clock_seconds() - begun;
 
-    plan->window = window_of(plan);
-    plan->beside = beside_of(&plan->levels);
+    settle_planes(plan);
     count_reading(plan, source);
     taken.count = plan->shares.held;
     devices_name(&taken, plan->device_name, sizeof plan->device_name);

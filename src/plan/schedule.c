@@ -234,14 +234,6 @@ static size_t counted_bytes(const struct schedule_request *request, const struct
                  : schedule->memory_bytes - device_bytes(request, schedule) * schedule->lanes;
 }
 
-/* Whether what was counted fits into `memory` (0: no limit), and into the memory of the device. */
-static bool is_within(const struct schedule *schedule, const struct schedule_request *request,
-                      uint64_t memory)
-{
-    return (memory == 0 || counted_bytes(request, schedule) <= memory) &&
-           (request->device_memory == 0 || device_bytes(request, schedule) <= request->device_memory);
-}
-
 /* ---- the candidates ---- */
 
 /* Whether steps are looked at, over all planes. */
@@ -326,10 +318,14 @@ static struct attempt attempt_of(const struct schedule_request *request,
     return attempt;
 }
 
-/* Whether the attempt fits in these sizes. */
+/* Whether the attempt fits in these sizes: into `memory` (0: no limit), and into the memory of the device. */
 static bool fits(struct attempt *attempt, const struct size *size, uint64_t memory)
 {
-    return count_memory(attempt, size) && is_within(&attempt->schedule, attempt->request, memory);
+    const struct schedule_request *request = attempt->request;
+    const struct schedule *schedule = &attempt->schedule;
+
+    return count_memory(attempt, size) && (memory == 0 || counted_bytes(request, schedule) <= memory) &&
+           (request->device_memory == 0 || device_bytes(request, schedule) <= request->device_memory);
 }
 
 /* The roomiest sizes for levels of such a depth that fit. */
@@ -398,22 +394,17 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
     return true;
 }
 
-/* Passes that take all steps at once but for those that do not go together. */
-static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
-{
-    struct levels_walk survey = attempt->survey;
-
-    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
-}
-
-/* Passes over spool files: at full depth if they fit, else as deep as they can be. */
+/* Passes over spool files: at full depth if they fit, where they take all steps at once but for those that do
+   not go together; else as deep as they can be. */
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
     struct schedule *schedule = &attempt->schedule;
+    const struct levels_walk survey = attempt->survey;
+    const bool full = survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
     struct route_cost cost;
 
-    if (!fit_full_depth(attempt, memory) && (attempt->unrolled || !deepen(attempt, memory)))
+    if (!full && (attempt->unrolled || !deepen(attempt, memory)))
         return false;
     cost = route_survey(&attempt->levels, schedule->depth, request->random,
                         (struct route_way){schedule->on_trial, request->measures});
@@ -649,13 +640,6 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     return fits(attempt, &roomy, memory) || fits(attempt, &tight, memory);
 }
 
-/* Planes that a level of several steps reads beside a share are computed once more, step by step: no more
-   than there is in the share. So no level ever computes more planes than the grid has. */
-static bool is_worth_its_halos(const struct attempt *attempt, size_t devices)
-{
-    return 2 * levels_widest_reach(&attempt->levels) <= attempt->levels.planes / devices;
-}
-
 bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule)
 {
     uint64_t memory = comfortable_memory(request);
@@ -664,7 +648,9 @@ bool schedule_share(const struct schedule_request *request, size_t devices, stru
          together = fewer_steps(together)) {
         const struct schedule_candidate candidate = {.together = together};
         struct attempt attempt = attempt_of(request, &candidate);
-        if ((together == 1 || is_worth_its_halos(&attempt, devices)) &&
+        /* Planes that a level of several steps reads beside a share are computed once more, step by step: no
+           more than there is in the share. So no level ever computes more planes than the grid has. */
+        if ((together == 1 || 2 * levels_widest_reach(&attempt.levels) <= attempt.levels.planes / devices) &&
             fit_shares(&attempt, devices, memory)) {
             *schedule = attempt.schedule;
             return true;

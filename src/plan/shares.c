@@ -143,19 +143,14 @@ static struct shares_transit count_rank(const struct shares *shares, size_t rank
     return sum;
 }
 
-/* A rank has at most one parcel for each plane beside its own, and counts at most two planes for each. */
-static bool is_countable(size_t reach, size_t plane_bytes)
-{
-    size_t bound;
-
-    return mem_product(&bound, paged(plane_bytes), 2 * SHARES_TURNS * 2 * 2 * reach);
-}
-
 bool shares_count_transit(const struct shares *shares, size_t reach, size_t plane_bytes,
                           struct shares_transit *most)
 {
+    size_t bound;
+
     *most = (struct shares_transit){0, 0};
-    if (!is_countable(reach, plane_bytes))
+    /* A rank has at most one parcel for each plane beside its own, and counts at most two planes for each. */
+    if (!mem_product(&bound, paged(plane_bytes), 2 * SHARES_TURNS * 2 * 2 * reach))
         return false;
     for (size_t rank = 0; rank < shares->count; rank++) {
         const struct shares_transit one = count_rank(shares, rank, reach, plane_bytes);

@@ -26,15 +26,6 @@ struct reading {
     size_t reach, again; /* the planes that a level reads on one side, and those it computes twice */
 };
 
-/* The widest level decides. */
-static void widen(struct reading *reading, const struct op *op, size_t together)
-{
-    size_t reach = size_most((size_t)-op->plane.low, (size_t)op->plane.high);
-
-    reading->reach = size_most(reading->reach, together * reach);
-    reading->again = size_most(reading->again, (together - 1) * reach);
-}
-
 static struct reading count_reading(const struct prediction_case *expected)
 {
     struct reading reading = {.planes = 0.0};
@@ -48,9 +39,12 @@ static struct reading count_reading(const struct prediction_case *expected)
             const struct op *op = &step->ops[k];
             double planes = (double)(op->plane.high - op->plane.low);
             double steps = planes > 0.0 ? (double)most : 0.0;
+            size_t reach = size_most((size_t)-op->plane.low, (size_t)op->plane.high);
             reading.planes += steps * planes;
             reading.levels += steps;
-            widen(&reading, op, together);
+            /* The widest level decides. */
+            reading.reach = size_most(reading.reach, together * reach);
+            reading.again = size_most(reading.again, (together - 1) * reach);
         }
     }
     reading.bytes = reading.planes * expected->plane_samples *
@@ -143,16 +137,11 @@ static void choose(struct split *split, enum split_kind kind)
     split->seconds = split->options[kind].seconds;
 }
 
-static bool divides(const struct split *split)
-{
-    return split->options[SPLIT_PARTS].fate == SPLIT_CAN || split->options[SPLIT_SHARES].fate == SPLIT_CAN;
-}
-
 /* Choose the cheapest possible kind, from first on, and the first of several that are as cheap; one alone
    if none is possible, which then has the processors of the others. */
 static void choose_cheapest(struct split *split, enum split_kind first)
 {
-    if (!divides(split))
+    if (split->options[SPLIT_PARTS].fate != SPLIT_CAN && split->options[SPLIT_SHARES].fate != SPLIT_CAN)
         split->options[SPLIT_ALONE].seconds = split->undivided;
     choose(split, SPLIT_ALONE);
     for (enum split_kind kind = first; kind < SPLIT_KINDS; kind++) {

@@ -155,11 +155,6 @@ static double srgb(double code)
     return code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4);
 }
 
-static bool table_is_sound(const struct span *data)
-{
-    return data->size >= TABLE_AT && get32(data->bytes + COUNT_AT) <= (data->size - TABLE_AT) / 2;
-}
-
 /* Between two entries of the table the curve is a straight line. */
 static double table_value(const unsigned char *table, size_t count, double code)
 {
@@ -240,7 +235,8 @@ static bool curve_is_srgb(const struct span *profile, const char *tag)
     if (!find(profile, tag, &data) || data.size < DATA_AT)
         return false;
     if (says(data.bytes, "curv"))
-        return table_is_sound(&data) && decodes_as_srgb(&data, table_decode);
+        return data.size >= TABLE_AT && get32(data.bytes + COUNT_AT) <= (data.size - TABLE_AT) / 2 &&
+               decodes_as_srgb(&data, table_decode);
     return says(data.bytes, "para") && parameters_are_sound(&data) &&
            decodes_as_srgb(&data, parametric_decode);
 }

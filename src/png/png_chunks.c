@@ -140,13 +140,6 @@ void png_chunks_drop(struct png_chunks *chunks, const char *type, const char *da
     mark_damaged(chunks, type);
 }
 
-/* The image itself may be the first frame: then a head of a frame stands before it. */
-static void count_frame(struct png_chunks *chunks, const char *type, enum png_chunks_section section)
-{
-    if (strcmp(type, frame_head) == 0 && section == PNG_CHUNKS_AFTER_IMAGE)
-        chunks->frames_lost++;
-}
-
 bool png_chunks_offer(struct png_chunks *chunks, const char *type, enum png_chunks_section section,
                       const void *bytes, size_t size, struct fault *fault)
 {
@@ -155,7 +148,9 @@ bool png_chunks_offer(struct png_chunks *chunks, const char *type, enum png_chun
     /* A chunk that is not kept is no error: it is remembered, so that the notes can say what was left out. */
     if (rule == NULL || damage != NULL) {
         drop(chunks, type, damage);
-        count_frame(chunks, type, section);
+        /* The image itself may be the first frame: then a head of a frame stands before it. */
+        if (strcmp(type, frame_head) == 0 && section == PNG_CHUNKS_AFTER_IMAGE)
+            chunks->frames_lost++;
         if (damage != NULL && tells_colours(type))
             mark_damaged(chunks, type);
         return true;

@@ -115,13 +115,6 @@ static bool start_libpng(struct png_encoder *encoder)
     return true;
 }
 
-static int color_type(unsigned channels)
-{
-    static const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
-                                PNG_COLOR_TYPE_RGB_ALPHA};
-    return types[channels - 1];
-}
-
 static void write_chunks(struct png_encoder *encoder, bool after_image)
 {
     if (encoder->chunks == NULL)
@@ -149,11 +142,13 @@ static void tell_distance(struct png_encoder *encoder, const struct png_encoder_
 
 static void write_head(struct png_encoder *encoder, const struct png_encoder_picture *picture)
 {
+    static const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                PNG_COLOR_TYPE_RGB_ALPHA};
     png_structp png = encoder->png;
     /* libpng's own limit on extents is a million. */
     png_set_user_limits(png, PNG_ENCODER_EXTENT_MOST, PNG_ENCODER_EXTENT_MOST);
     png_set_IHDR(png, encoder->info, (png_uint_32)picture->width, (png_uint_32)picture->height,
-                 (int)picture->depth, color_type(picture->channels), PNG_INTERLACE_NONE,
+                 (int)picture->depth, types[picture->channels - 1], PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     tell_distance(encoder, picture);
     png_write_info(png, encoder->info);

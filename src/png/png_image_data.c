@@ -129,13 +129,6 @@ static enum work_queue_outcome take_feed(struct png_inflater *inflater, bool wai
     return outcome;
 }
 
-static void leave_feed(struct png_inflater *inflater)
-{
-    inflater->feed_taken = false;
-    inflater->feeds_eaten++;
-    work_queue_pass_on(inflater->feed_queue, inflater->feed);
-}
-
 /* One call of the engine, with or without a feed. */
 static void run(struct png_inflater *inflater, bool last_chance)
 {
@@ -157,8 +150,11 @@ static void run(struct png_inflater *inflater, bool last_chance)
         damage(inflater, inflater_damage(inflater->engine));
     else if (last_chance)
         damage(inflater, "not enough image data");
-    if (feed != NULL && inflater->feed_used == feed->size)
-        leave_feed(inflater);
+    if (feed != NULL && inflater->feed_used == feed->size) {
+        inflater->feed_taken = false;
+        inflater->feeds_eaten++;
+        work_queue_pass_on(inflater->feed_queue, inflater->feed);
+    }
 }
 
 /* Go on with the piece until it is full, the stream is over, there is nothing to eat, or nobody wants it. */
@@ -172,20 +168,15 @@ static void make(struct png_inflater *inflater)
     }
 }
 
-/* The bytes made just before damage do not come out: whether a row of it is whole would depend on the engine.
- */
-static bool is_complete(const struct png_inflater *inflater)
-{
-    return inflater->made == PIECE_BYTES || inflater->state == PNG_INFLATE_ENDED;
-}
-
 /* The bytes go out in exchange for those of an earlier piece, in whose place the next is made. */
 static void put_out(struct png_inflater *inflater, size_t place)
 {
     struct piece *piece = &inflater->pieces[place];
     piece->told = (struct png_inflate_piece){.state = inflater->state, .damage = inflater->damage};
     piece->feeds_eaten = inflater->feeds_eaten;
-    if (is_complete(inflater)) {
+    /* The bytes made just before damage do not come out: whether a row of it is whole would depend on the
+       engine. */
+    if (inflater->made == PIECE_BYTES || inflater->state == PNG_INFLATE_ENDED) {
         unsigned char *bytes = inflater->making;
         inflater->making = piece->buffer;
         piece->buffer = bytes;
@@ -215,13 +206,6 @@ static void inflate_all(void *context, size_t first, size_t count, unsigned memb
 
 /* ---- beginning and end of inflating ---- */
 
-static void share_room(struct png_inflater *inflater)
-{
-    inflater->making = inflater->room;
-    for (size_t i = 0; i < PIECES; i++)
-        inflater->pieces[i].buffer = inflater->room + (i + 1) * PIECE_BYTES;
-}
-
 static bool make_room(struct png_inflater *inflater, struct fault *fault)
 {
     inflater->larder = mem_alloc(FEEDS, sizeof *inflater->larder, "inflating", fault);
@@ -231,7 +215,9 @@ static bool make_room(struct png_inflater *inflater, struct fault *fault)
         !work_queue_create(&inflater->piece_queue, PIECES, PIECE_PHASES, fault) ||
         !pool_create(&inflater->pool, 1, THREAD_SMALL_STACK, fault))
         return false;
-    share_room(inflater);
+    inflater->making = inflater->room;
+    for (size_t i = 0; i < PIECES; i++)
+        inflater->pieces[i].buffer = inflater->room + (i + 1) * PIECE_BYTES;
     return inflater_create(&inflater->engine, INFLATE_ZLIB, fault);
 }
 
@@ -293,13 +279,6 @@ static void read_ahead(struct png_image_data *data, png_structp png)
     }
 }
 
-static void give_back(struct png_inflater *inflater)
-{
-    if (inflater->has_piece)
-        work_queue_pass_on(inflater->piece_queue, inflater->taken);
-    inflater->has_piece = false;
-}
-
 /* As the thread would, but without waiting: feeds that are missing come with the next call. */
 static void make_by_itself(struct png_inflater *inflater)
 {
@@ -308,11 +287,6 @@ static void make_by_itself(struct png_inflater *inflater)
         return;
     make(inflater);
     put_out(inflater, place);
-}
-
-static bool is_over(const struct png_inflater *inflater)
-{
-    return inflater->last.told.state != PNG_INFLATE_UNDER_WAY;
 }
 
 static void take(struct png_inflater *inflater)
@@ -326,8 +300,10 @@ static void take(struct png_inflater *inflater)
 
 static struct png_inflate_piece take_piece(struct png_inflater *inflater)
 {
-    give_back(inflater);
-    if (is_over(inflater))
+    if (inflater->has_piece)
+        work_queue_pass_on(inflater->piece_queue, inflater->taken);
+    inflater->has_piece = false;
+    if (inflater->last.told.state != PNG_INFLATE_UNDER_WAY)
         inflater->last.told.size = 0;
     else
         take(inflater);
@@ -398,16 +374,11 @@ void png_image_data_give(struct png_image_data *data, png_bytep bytes, size_t si
     data->available -= part;
 }
 
-static bool has_more(struct png_image_data *data, png_structp png)
-{
-    unsigned char byte;
-    return data->piece.state == PNG_INFLATE_EXCESS || read_data(data, png, &byte, 1) > 0;
-}
-
 /* libpng goes on with the head of the chunk behind the image, which has been read already. */
 void png_image_data_leave(struct png_image_data *data, png_structp png)
 {
-    if (has_more(data, png))
+    unsigned char byte;
+    if (data->piece.state == PNG_INFLATE_EXCESS || read_data(data, png, &byte, 1) > 0)
         png_chunk_error(png, "extra compressed data");
     data->next = data->head;
     data->available = sizeof data->head;

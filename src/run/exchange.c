@@ -225,18 +225,6 @@ static bool open_for(struct exchange *exchange, size_t reach)
 
 /* ---- messages ---- */
 
-/* Planes on their way are packed. */
-static struct encoding packed(const struct plan *plan)
-{
-    return (struct encoding){
-        .type = shape_sample(&plan->shape, plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
-}
-
-static struct staging *staging_of(const struct exchange *exchange, const struct exchange_parcel *parcel)
-{
-    return parcel->staging[parcel->staging[1] != NULL ? exchange->turn : 0];
-}
-
 /* Wait for all copies between buffers and fields, of both turns. */
 static bool await_copies(const struct exchange *exchange)
 {
@@ -258,13 +246,16 @@ static bool await_copies(const struct exchange *exchange)
 static bool copy_parcels(const struct exchange *exchange, unsigned field, bool out)
 {
     const struct lane *lane = exchange->lanes;
-    const struct encoding encoding = packed(exchange->plan);
+    const struct plan *plan = exchange->plan;
+    /* Planes on their way are packed. */
+    const struct encoding encoding = {
+        .type = shape_sample(&plan->shape, plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
     bool done = true;
 
     for (size_t i = 0; done && i < exchange->count; i++) {
         const struct exchange_parcel *parcel = &exchange->parcels[i];
         const struct shares_parcel *way = &parcel->way;
-        struct staging *staging = staging_of(exchange, parcel);
+        struct staging *staging = parcel->staging[parcel->staging[1] != NULL ? exchange->turn : 0];
         if (out && way->from == own_index(exchange))
             done = lane->backend->download(lane->device, lane->fields[field], &encoding, staging, way->planes,
                                            exchange->fault);

@@ -101,13 +101,6 @@ static bool write_ends(void *data, const void *bytes, size_t size, struct fault 
                              fault);
 }
 
-static bool gather_fringe(const struct output_fringe *fringe, struct peers *peers, struct fault *fault)
-{
-    size_t size = fringe->direct ? 0 : bytes_of(fringe->ends);
-
-    return peers_gather(peers, fringe->ends, size, write_ends, (void *)fringe, fault);
-}
-
 void output_fringe_close(struct output_fringe *fringe)
 {
     mem_free(fringe->ends);
@@ -183,7 +176,10 @@ bool output_write_column(struct output *output, void *samples, size_t volume, st
 
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)
 {
-    return output->fringe.file == NULL || gather_fringe(&output->fringe, peers, fault);
+    const struct output_fringe *fringe = &output->fringe;
+    const size_t size = fringe->file == NULL || fringe->direct ? 0 : bytes_of(fringe->ends);
+
+    return fringe->file == NULL || peers_gather(peers, fringe->ends, size, write_ends, (void *)fringe, fault);
 }
 
 void output_close(struct output *output)

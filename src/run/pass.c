@@ -299,12 +299,6 @@ static void stop_around(void *file)
         end->interrupt(end->file);
 }
 
-/* A file whose planes are read as those of an unrolled grid. */
-static struct io_end roll_end(struct pass_roll *roll)
-{
-    return (struct io_end){.file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
-}
-
 /* ---- a pass ---- */
 
 /* A file that can be read anywhere is read where the pass needs it, and the lanes of a process read their
@@ -325,7 +319,9 @@ static struct io_load load_of(const struct run *run, const struct pass *pass)
    lanes read side by side. */
 static bool start_reader(struct run *run, struct pass *pass)
 {
-    struct io_end end = roll_end(&pass->roll);
+    /* A file whose planes are read as those of an unrolled grid. */
+    struct io_end end = {
+        .file = &pass->roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
 
     pass->load = load_of(run, pass);
     if (pass->overlap == 0 && pass->from->mask == NULL)

@@ -420,21 +420,16 @@ static bool open_outputs(struct running *running)
            tees_begin(&run->tees, run->peers, run->fault);
 }
 
-static bool open_convergence(struct running *running)
-{
-    return convergence_open(&running->until.checks, checks_count(&last_stage(running)->checks),
-                            running->run.fault);
-}
-
 /* Make ready all that passes need: observers, spool files, outputs, and the fields of each device. */
 static bool prepare(struct running *running)
 {
     struct run *run = &running->run;
     double begun = clock_seconds();
-    bool done = begin_observers(running) && stops_open(&running->stops, run->fault) &&
-                open_outputs(running) &&
-                parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
-                (!run->plan->schedule.on_trial || open_convergence(running));
+    bool done =
+        begin_observers(running) && stops_open(&running->stops, run->fault) && open_outputs(running) &&
+        parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
+        (!run->plan->schedule.on_trial ||
+         convergence_open(&running->until.checks, checks_count(&last_stage(running)->checks), run->fault));
 
     if (run->tees.count > 0)
         run->team.tap = (struct sweep_tap){&run->tees, tees_take};
@@ -442,25 +437,21 @@ static bool prepare(struct running *running)
     return done;
 }
 
-/* The planes that this process computes. */
-static size_t computed_planes(const struct plan *plan)
-{
-    const struct shares *shares = &plan->shares;
-
-    return shares->held < shares->count ? shares_own(shares, shares->first).count : plan->window.count;
-}
-
 /* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
    operation of every step. */
 static double work_ahead(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
+    const struct shares *shares = &plan->shares;
+    /* The planes that this process computes. */
+    const size_t planes =
+        shares->held < shares->count ? shares_own(shares, shares->first).count : plan->window.count;
     double sweeps = plan->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
 
     for (size_t i = 0; i < plan->step_count; i++)
         sweeps += (double)plan->job->stages[i].steps * (double)plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)plan->shape.planes;
-    return sweeps * (double)computed_planes(plan) * plan->plane_samples * (double)job_columns(plan->job);
+    return sweeps * (double)planes * plan->plane_samples * (double)job_columns(plan->job);
 }
 
 /* Rank 0 reports figures of all ranks, so it gathers them once each has made its part. */

@@ -66,18 +66,12 @@ bool store_is_key(const char *text)
     return true;
 }
 
-/* The path of a key, as messages name it. */
-static const char *path_of(const struct store *store, const char *key, char path[2 * STORE_KEY_MOST])
-{
-    snprintf(path, 2 * STORE_KEY_MOST, "%.900s%s%s", store->path, *key == '\0' ? "" : "/", key);
-    return path;
-}
-
 bool store_prefix(const struct store *store, const char *key, struct fault *fault)
 {
     char path[2 * STORE_KEY_MOST];
 
-    return fault_prefix(fault, path_of(store, key, path));
+    snprintf(path, sizeof path, "%.900s%s%s", store->path, *key == '\0' ? "" : "/", key);
+    return fault_prefix(fault, path);
 }
 
 bool store_refuse(const struct store *store, const char *key, struct fault *fault, const char *format, ...)
@@ -99,17 +93,10 @@ static bool refuse_system(const struct store *store, const char *key, int number
     return store_prefix(store, key, fault);
 }
 
-/* Open one name of a key in a folder; -1 with errno. A FIFO must not be waited for. */
-static int open_name(const struct store *store, int folder, const char *name, bool last)
-{
-    return openat(folder, name,
-                  O_RDONLY | O_CLOEXEC | (last ? O_NONBLOCK : O_DIRECTORY) |
-                      (store->follows_links ? 0 : O_NOFOLLOW));
-}
-
 /* Go from folder to folder to the file of a key; -1 with errno. */
 static int walk(const struct store *store, const char *key)
 {
+    const int follows = store->follows_links ? 0 : O_NOFOLLOW;
     char name[STORE_KEY_MOST];
     int folder = store->folder;
 
@@ -119,7 +106,8 @@ static int walk(const struct store *store, const char *key)
         int next, number;
         memcpy(name, key, length);
         name[length] = '\0';
-        next = open_name(store, folder, name, last);
+        /* A FIFO must not be waited for. */
+        next = openat(folder, name, O_RDONLY | O_CLOEXEC | follows | (last ? O_NONBLOCK : O_DIRECTORY));
         number = errno;
         if (folder != store->folder)
             close(folder);
