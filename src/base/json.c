@@ -114,9 +114,7 @@ void json_format(struct json *json, const char *name, const char *format, ...)
 
 void json_number(struct json *json, const char *name, double value)
 {
-    char text[NUMBER_BYTES];
-
-    json_format(json, name, "%s", isfinite(value) ? number_format_double(value, text) : "null");
+    json_format(json, name, "%s", isfinite(value) ? number_format_double(value).text : "null");
 }
 
 void json_short_number(struct json *json, const char *name, double value)

@@ -100,28 +100,32 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
     }
 }
 
-const char *number_format_double(double value, char text[NUMBER_BYTES])
+struct number_printed number_format_double(double value)
 {
+    struct number_printed printed;
+
     /* Fifteen digits are those that were once read, and seventeen tell any two doubles apart. */
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, NUMBER_BYTES, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        snprintf(printed.text, sizeof printed.text, "%.*g", digits, value);
+        if (strtod(printed.text, NULL) == value)
             break;
     }
-    return text;
+    return printed;
 }
 
-const char *number_format_bytes(double bytes, char *text, size_t size)
+struct number_printed number_format_bytes(double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    struct number_printed printed;
     size_t unit = 0;
 
     while (bytes >= 1024.0 && unit + 1 < sizeof units / sizeof *units) {
         bytes /= 1024.0;
         unit++;
     }
-    snprintf(text, size, unit == 0 || bytes >= 100.0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-    return text;
+    snprintf(printed.text, sizeof printed.text, unit == 0 || bytes >= 100.0 ? "%.0f %s" : "%.1f %s", bytes,
+             units[unit]);
+    return printed;
 }
 
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size)
@@ -137,43 +141,47 @@ const char *number_plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size)
+struct number_printed number_format_share(uint64_t part, uint64_t whole)
 {
+    struct number_printed printed;
     double percent = 100.0 * ((double)part / (double)whole);
     /* More digits near 0 and 100, where rounding would hide the rest. */
     int digits = percent < 1.0 || percent >= 99.0 ? 2 : percent < 10.0 || percent >= 90.0 ? 1 : 0;
 
     if (part == 0 || part == whole)
-        snprintf(text, size, "%d %%", part == 0 ? 0 : 100);
+        snprintf(printed.text, sizeof printed.text, "%d %%", part == 0 ? 0 : 100);
     else if (percent < 0.01)
-        snprintf(text, size, "less than 0.01 %%");
+        snprintf(printed.text, sizeof printed.text, "less than 0.01 %%");
     else if (percent > 99.99)
-        snprintf(text, size, "more than 99.99 %%");
+        snprintf(printed.text, sizeof printed.text, "more than 99.99 %%");
     else
-        snprintf(text, size, "%.*f %%", digits, percent);
-    return text;
+        snprintf(printed.text, sizeof printed.text, "%.*f %%", digits, percent);
+    return printed;
 }
 
-const char *number_format_seconds(double seconds, char *text, size_t size)
+struct number_printed number_format_seconds(double seconds)
 {
+    struct number_printed printed;
     double whole = floor(seconds + 0.5);
 
     /* Two or three digits, in a unit that suits the time. Each limit lies where rounding would give one digit
        more than the format means to show. */
     if (seconds < 1e-6)
-        snprintf(text, size, "less than 0.001 ms");
+        snprintf(printed.text, sizeof printed.text, "less than 0.001 ms");
     else if (seconds < 0.0995)
-        snprintf(text, size,
+        snprintf(printed.text, sizeof printed.text,
                  seconds < 0.000995  ? "%.3f ms"
                  : seconds < 0.00995 ? "%.2f ms"
                                      : "%.1f ms",
                  1e3 * seconds);
     else if (seconds < 99.95)
-        snprintf(text, size, seconds < 0.9995 ? "%.0f ms" : "%.1f s",
+        snprintf(printed.text, sizeof printed.text, seconds < 0.9995 ? "%.0f ms" : "%.1f s",
                  seconds < 0.9995 ? 1e3 * seconds : seconds);
     else if (seconds < 3600.0)
-        snprintf(text, size, "%.0f min %.0f s", floor(whole / 60.0), fmod(whole, 60.0));
+        snprintf(printed.text, sizeof printed.text, "%.0f min %.0f s", floor(whole / 60.0),
+                 fmod(whole, 60.0));
     else
-        snprintf(text, size, "%.0f h %.0f min", floor(whole / 3600.0), floor(fmod(whole, 3600.0) / 60.0));
-    return text;
+        snprintf(printed.text, sizeof printed.text, "%.0f h %.0f min", floor(whole / 3600.0),
+                 floor(fmod(whole, 3600.0) / 60.0));
+    return printed;
 }

@@ -25,15 +25,17 @@ bool number_parse_bytes(const char *text, uint64_t *value);
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
                        size_t *count);
 
-/* Bytes of the text of any double, with its end. */
-enum { NUMBER_BYTES = 32 };
+/* A number as text. It is as short-lived as any value: `number_format_bytes(1536.0).text` serves in the
+   expression that it stands in. */
+struct number_printed {
+    char text[32];
+};
 
-/* Format a number for a file, with no more digits than it takes to read the same double again: "0.7". Returns
-   text. */
-const char *number_format_double(double value, char text[NUMBER_BYTES]);
+/* Format a number for a file, with no more digits than it takes to read the same double again: "0.7". */
+struct number_printed number_format_double(double value);
 
-/* Format bytes: "1.5 GiB". Returns text. */
-const char *number_format_bytes(double bytes, char *text, size_t size);
+/* Format bytes: "1.5 GiB". */
+struct number_printed number_format_bytes(double bytes);
 
 /* Format factors: "640 x 480 x 3". Returns text. */
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size);
@@ -41,10 +43,10 @@ const char *number_format_product(const size_t *factors, size_t count, char *tex
 /* The ending of a noun after a count: "" after 1, else "s". */
 const char *number_plural(uint64_t count);
 
-/* Format a share of a whole above 0: "12 %". Only nothing is 0 %, and only everything 100 %. Returns text. */
-const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size);
+/* Format a share of a whole above 0: "12 %". Only nothing is 0 %, and only everything 100 %. */
+struct number_printed number_format_share(uint64_t part, uint64_t whole);
 
-/* Format a time: "0.012 ms", "350 ms", "12.3 s", "5 min 20 s". Returns text. */
-const char *number_format_seconds(double seconds, char *text, size_t size);
+/* Format a time: "0.012 ms", "350 ms", "12.3 s", "5 min 20 s". */
+struct number_printed number_format_seconds(double seconds);
 
 #endif

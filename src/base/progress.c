@@ -57,12 +57,10 @@ static size_t bar_width(size_t most, size_t words)
 
 static void write_left(double seconds, char *text, size_t size)
 {
-    char time[32];
-
     if (seconds < 3600.0)
         snprintf(text, size, "  %02d:%02d left", (int)seconds / 60, (int)seconds % 60);
     else
-        snprintf(text, size, "  %s left", number_format_seconds(seconds, time, sizeof time));
+        snprintf(text, size, "  %s left", number_format_seconds(seconds).text);
 }
 
 /* Compose a line of at most `most` columns. Where they are few the rate goes first, then the time, then the

@@ -343,10 +343,9 @@ static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_
             100.0 * share_of_ideal(bench, row), row->count, bench->request->keep ? ": kept as wisdom" : "");
     for (size_t i = 0; i < row->count; i++) {
         const struct bench_share *share = &row->shares[i];
-        char bytes[32];
         fprintf(bench->stream, "  %s:%d: computed %.4f ms a step, was handed %s in %.4f ms\n", share->backend,
-                share->index, 1e3 * share->compute,
-                number_format_bytes(share->handed_bytes, bytes, sizeof bytes), 1e3 * share->handing);
+                share->index, 1e3 * share->compute, number_format_bytes(share->handed_bytes).text,
+                1e3 * share->handing);
     }
 }
 

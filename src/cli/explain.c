@@ -147,10 +147,8 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
 
 static void print_share(FILE *stream, size_t bytes, const char *purpose)
 {
-    char text[32];
-
     if (bytes > 0)
-        fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
+        fprintf(stream, ", %s for %s", number_format_bytes((double)bytes).text, purpose);
 }
 
 /* Statistics take much memory only if several ranks keep those of each plane. */
@@ -168,18 +166,17 @@ static void print_memory(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
     const struct schedule *schedule = &plan->schedule;
-    char all[32], field[32], batch[32];
 
     /* The sum of all, then the parts of one device: fields and buffers, and whatever else takes any. */
-    fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
+    fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes).text);
     if (schedule->lanes > 1)
         fprintf(stream, ": on each of %zu devices", schedule->lanes);
     if (schedule->field_count > 0)
         fprintf(stream, "%s %zu fields of %s,", schedule->lanes > 1 ? "" : ":", schedule->field_count,
-                number_format_bytes((double)schedule->field_bytes, field, sizeof field));
+                number_format_bytes((double)schedule->field_bytes).text);
     fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 || schedule->lanes > 1 ? "" : ":",
             schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,
-            number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));
+            number_format_bytes((double)schedule->batch_bytes).text);
     print_share(stream, schedule->routine_bytes, "kernels");
     print_share(stream, schedule->sum_bytes, "sums and a device's side of buffers");
     if (!schedule->holds_in_spool)
@@ -203,15 +200,13 @@ static void print_route(FILE *stream, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
     const char *name = plane_name(&plan->job->in.grid);
-    char spool[32];
 
     if (schedule->on_trial)
         fprintf(stream, "steps are taken on trial, in at most ");
     fprintf(stream, "%llu pass%s", (unsigned long long)schedule->passes, schedule->passes == 1 ? "" : "es");
     if (schedule->spools > 0)
         fprintf(stream, " over %s spool file%s of %s", schedule->spools == 1 ? "a" : "two",
-                number_plural(schedule->spools),
-                number_format_bytes((double)schedule->spool_bytes, spool, sizeof spool));
+                number_plural(schedule->spools), number_format_bytes((double)schedule->spool_bytes).text);
     if (schedule->whole && !schedule->on_trial)
         fprintf(stream, ", the last of which maps the result into its range");
     if (schedule->again > 0)
@@ -225,7 +220,6 @@ static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
     const char *name = plane_name(&plan->job->in.grid);
-    char held[32];
 
     fprintf(stream, "run       ");
     if (schedule->spooled)
@@ -258,7 +252,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
             number_plural(plan->job->members == 1 ? plan->shape.planes : schedule->depth), schedule->window);
     if (schedule->holds_in_spool)
         fprintf(stream, "; the input goes through a spool file of %s",
-                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+                number_format_bytes((double)plan->held_bytes).text);
     fprintf(stream, "\n");
 }
 
@@ -273,7 +267,6 @@ static void print_candidate(FILE *stream, const struct plan *plan, const struct 
         [SCHEDULE_TOO_NARROW] = "at least: slabs so narrow would compute too much twice",
         [SCHEDULE_TOO_DEEP] = "at least: it needs all planes together",
     };
-    char text[32];
 
     /* The kind of run, then the memory that it needs, then its fate. */
     fprintf(stream, "          %s",
@@ -285,7 +278,7 @@ static void print_candidate(FILE *stream, const struct plan *plan, const struct 
         fprintf(stream, ", %u step%s at once", candidate->together, number_plural(candidate->together));
     fprintf(stream, "%s: ", candidate->lean ? ", kernels of the least memory" : "");
     if (candidate->memory_bytes < SIZE_MAX)
-        fprintf(stream, "%s", number_format_bytes((double)candidate->memory_bytes, text, sizeof text));
+        fprintf(stream, "%s", number_format_bytes((double)candidate->memory_bytes).text);
     else
         fprintf(stream, "more than can be addressed");
     fprintf(stream, "%s%s", candidate->fate < SCHEDULE_TOO_LARGE ? ", " : " ", fates[candidate->fate]);
@@ -299,13 +292,11 @@ static void print_candidate(FILE *stream, const struct plan *plan, const struct 
 static void print_candidates(FILE *stream, const struct plan *plan)
 {
     const struct schedule_candidates *candidates = &plan->candidates;
-    char text[32] = "any memory";
 
     if (candidates->count == 0)
         return;
-    if (candidates->memory > 0)
-        number_format_bytes((double)candidates->memory, text, sizeof text);
-    fprintf(stream, "tried     within %s, in order of preference:\n", text);
+    fprintf(stream, "tried     within %s, in order of preference:\n",
+            candidates->memory > 0 ? number_format_bytes((double)candidates->memory).text : "any memory");
     for (size_t i = 0; i < candidates->count; i++)
         print_candidate(stream, plan, &candidates->list[i]);
 }
@@ -314,7 +305,6 @@ static void print_candidates(FILE *stream, const struct plan *plan)
 static void print_ways(FILE *stream, const struct pipeline *pipeline)
 {
     const bool cut = job_columns(&pipeline->job) > 1;
-    char seconds[32], memory[32];
 
     if (pipeline->uncut != NULL)
         fprintf(stream, "ways      over whole planes only: %s allows no columns\n", pipeline->uncut);
@@ -330,10 +320,8 @@ static void print_ways(FILE *stream, const struct pipeline *pipeline)
         if (!pipeline->job.copies)
             fprintf(stream, ", %u step%s at once", way->together, number_plural(way->together));
         fprintf(stream, ": %llu bytes read, %llu written, %s, %s%s\n", (unsigned long long)way->read_bytes,
-                (unsigned long long)way->written_bytes,
-                number_format_seconds(way->seconds, seconds, sizeof seconds),
-                number_format_bytes((double)way->memory_bytes, memory, sizeof memory),
-                (columns > 1) == cut ? ", taken" : "");
+                (unsigned long long)way->written_bytes, number_format_seconds(way->seconds).text,
+                number_format_bytes((double)way->memory_bytes).text, (columns > 1) == cut ? ", taken" : "");
     }
 }
 
@@ -342,7 +330,7 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct header *written = &pipeline->job.written;
-    char all[32], line[DIAG_TEXT];
+    char line[DIAG_TEXT];
 
     for (size_t i = 0; i < request->tee_count; i++) {
         const struct pipeline_tee *tee = &request->tees[i];
@@ -356,8 +344,8 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
         fprintf(stream, "          %zu state%s: %s more to write; fused steps end at each\n",
                 request->tee_count, number_plural(request->tee_count),
                 number_format_bytes((double)request->tee_count * (double)grid_samples(&written->grid) *
-                                        (double)sample_size(written->type),
-                                    all, sizeof all));
+                                    (double)sample_size(written->type))
+                    .text);
 }
 
 /* The range that --out-range maps, and what it becomes. */
@@ -385,23 +373,21 @@ static void print_options(FILE *stream, const struct ranks *ranks)
                                         [SPLIT_TOO_LARGE] = " (too little memory)",
                                         [SPLIT_UNLIKE] = " (plans that differ)"};
     const char *separator = "          predicted: ";
-    char text[32];
 
     /* Each way that the job allows, with the number of ranks that would compute. */
     for (enum split_kind kind = SPLIT_ALONE; kind < SPLIT_KINDS; kind++) {
         const struct split_option *option = &ranks->split.options[kind];
         if (option->fate == SPLIT_CANNOT)
             continue;
-        fprintf(stream, "%s%s %s", separator, kinds[kind],
-                number_format_seconds(option->seconds, text, sizeof text));
+        fprintf(stream, "%s%s %s", separator, kinds[kind], number_format_seconds(option->seconds).text);
         if (option->members > 1)
             fprintf(stream, " by %zu", option->members);
         fprintf(stream, "%s", fates[option->fate]);
         separator = ", ";
     }
     fprintf(stream, "\n          for %s/s between ranks, and ",
-            number_format_bytes(ranks->link.bytes_per_second, text, sizeof text));
-    fprintf(stream, "%s a message (%s)\n", number_format_seconds(ranks->link.seconds, text, sizeof text),
+            number_format_bytes(ranks->link.bytes_per_second).text);
+    fprintf(stream, "%s a message (%s)\n", number_format_seconds(ranks->link.seconds).text,
             ranks->link_source);
 }
 
@@ -423,13 +409,12 @@ static void print_cost(FILE *stream, const struct split *split, const struct pla
     const struct split_option *option = &split->options[split->kind];
     size_t beside = size_least(computed_beside(plan, split->kind, own), plan->shape.planes - own);
     double percent = 100.0 * (double)beside / (double)own;
-    char text[32];
 
     if (percent >= 0.5)
         fprintf(stream, "          each computes some %.0f %% more than its own\n", percent);
     if (option->step_bytes > 0.0)
         fprintf(stream, "          each gets some %s a step from others\n",
-                number_format_bytes(option->step_bytes, text, sizeof text));
+                number_format_bytes(option->step_bytes).text);
 }
 
 /* The costs and the predicted times that led to the split of planes among ranks. */
@@ -450,7 +435,6 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
     const struct job *job = &pipeline->job;
-    char moved[32], computed[32], taken[32];
 
     print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
     if (job->masked)
@@ -507,10 +491,8 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_candidates(stream, plan);
     print_ways(stream, pipeline);
     fprintf(stream, "forecast  %s%s through memory, %s of computing, %s in all",
-            plan->schedule.on_trial ? "at most " : "",
-            number_format_bytes(plan->moved_bytes, moved, sizeof moved),
-            number_format_seconds(plan->compute_seconds, computed, sizeof computed),
-            number_format_seconds(plan->seconds, taken, sizeof taken));
+            plan->schedule.on_trial ? "at most " : "", number_format_bytes(plan->moved_bytes).text,
+            number_format_seconds(plan->compute_seconds).text, number_format_seconds(plan->seconds).text);
     if (job->in.volumes > 1)
         fprintf(stream, ", for all %zu volumes", job->in.volumes);
     fprintf(stream, "\n");

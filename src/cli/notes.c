@@ -273,10 +273,8 @@ void notes_setback(const struct fault *setback)
 /* "1 sample (0.3 %)" */
 static const char *count(const struct record_loss *loss, uint64_t samples, char *text, size_t size)
 {
-    char share[32];
-
     snprintf(text, size, "%llu sample%s (%s)", (unsigned long long)samples, number_plural(samples),
-             number_format_share(samples, loss->samples, share, sizeof share));
+             number_format_share(samples, loss->samples).text);
     return text;
 }
 

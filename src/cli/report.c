@@ -105,10 +105,9 @@ static void print_lanes(FILE *stream, const struct plan *plan, const struct run_
     for (size_t i = 0; i < plan->shares.held && plan->shares.held > 1; i++) {
         const struct lane *lane = &plan->lanes[i];
         const struct run_share *share = &summary->shares[i];
-        char bytes[32];
         fprintf(stream, "          %s:%d: computed %.4f s, was handed %s in %.4f s\n", lane->backend->name,
-                lane->index, share->compute,
-                number_format_bytes((double)share->handed_bytes, bytes, sizeof bytes), share->handing);
+                lane->index, share->compute, number_format_bytes((double)share->handed_bytes).text,
+                share->handing);
     }
 }
 
@@ -119,7 +118,6 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     const struct job *job = &pipeline->job;
     const struct run_summary *summary = &pipeline->summary;
     double rate = record_rate(plan, summary);
-    char memory[32];
 
     phrase_ends(stream, pipeline->request->input, pipeline->request->output);
     fprintf(stream, ": ");
@@ -136,8 +134,7 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     phrase_device(stream, plan);
     phrase_shares(stream, plan);
     print_lanes(stream, plan, summary);
-    fprintf(stream, "memory    %s planned\n",
-            number_format_bytes((double)plan->schedule.memory_bytes, memory, sizeof memory));
+    fprintf(stream, "memory    %s planned\n", number_format_bytes((double)plan->schedule.memory_bytes).text);
     print_routines(stream, plan);
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))

@@ -620,12 +620,11 @@ static void put_geometry(struct sink *sink, const struct geometry *geometry)
 static void put_intensity(struct sink *sink)
 {
     const struct intensity *intensity = &sink->header.intensity;
-    char slope[NUMBER_BYTES], intercept[NUMBER_BYTES];
 
     if (intensity->slope != 0.0)
         volume_sink_print(sink, "%s = %s\n%s = %s\n", slope_field,
-                          number_format_double(intensity->slope, slope), intercept_field,
-                          number_format_double(intensity->intercept, intercept));
+                          number_format_double(intensity->slope).text, intercept_field,
+                          number_format_double(intensity->intercept).text);
 }
 
 /* The header of samples that come from another family of formats, or from a file without a header. */

@@ -307,11 +307,9 @@ static double length_of(const struct vector *vector)
 
 static void print_vector(struct sink *sink, const struct vector *vector)
 {
-    char part[NUMBER_BYTES];
-
     volume_sink_print(sink, vector->count == 0 ? " none" : " (");
     for (size_t i = 0; i < vector->count; i++)
-        volume_sink_print(sink, "%s%s", i == 0 ? "" : ",", number_format_double(vector->parts[i], part));
+        volume_sink_print(sink, "%s%s", i == 0 ? "" : ",", number_format_double(vector->parts[i]).text);
     volume_sink_print(sink, vector->count == 0 ? "" : ")");
 }
 

@@ -387,7 +387,6 @@ static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_o
     const char *at = tag == NULL ? NULL : tag->name + tag->length;
     unsigned spaced = spaced_axes(tag, output);
     struct attribute attribute;
-    char distance[NUMBER_BYTES];
 
     while (tag != NULL && next_attribute(&at, tag, &attribute)) {
         bool replaced = is_ours(&attribute, written);
@@ -404,7 +403,7 @@ static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_o
     for (unsigned i = 0; i < grid->axes; i++) {
         if ((spaced >> i & 1) != 0)
             fprintf(text, " PhysicalSize%c=\"%s\" PhysicalSize%cUnit=\"%s\"", 'X' + (int)i,
-                    number_format_double(grid->spacing[i], distance), 'X' + (int)i, symbol_of(output->unit));
+                    number_format_double(grid->spacing[i]).text, 'X' + (int)i, symbol_of(output->unit));
     }
 }
 

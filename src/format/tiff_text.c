@@ -402,7 +402,7 @@ static void put_pages(FILE *text, const struct tiff_stack *stack)
 char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, struct fault *fault)
 {
     const struct grid *grid = &stack->header->grid;
-    char *bytes = NULL, *copy = NULL, spacing[NUMBER_BYTES];
+    char *bytes = NULL, *copy = NULL;
     size_t size;
     FILE *text = open_memstream(&bytes, &size);
 
@@ -412,7 +412,7 @@ char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, 
         if (stack->unit[0] != '\0')
             fprintf(text, "unit=%s\n", stack->unit);
         if (grid->axes == 3 || grid->spacing[2] != 1.0)
-            fprintf(text, "spacing=%s\n", number_format_double(grid->spacing[2], spacing));
+            fprintf(text, "spacing=%s\n", number_format_double(grid->spacing[2]).text);
         fprintf(text, "loop=false\n");
         if (description != NULL)
             sort_words(description, stack->header, text, NULL, 0);
@@ -430,7 +430,7 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
 {
     const struct grid *grid = &stack->header->grid;
     struct tifffile_shape shape = {.pages = 0};
-    char text[SHAPE_BYTES] = "{\"shape\": [", spacing[NUMBER_BYTES];
+    char text[SHAPE_BYTES] = "{\"shape\": [";
     struct json_tree tree;
     size_t z;
 
@@ -449,7 +449,6 @@ char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack
     if (shape.axes[0] != '\0')
         diag_append(text, sizeof text, ", \"axes\": \"%.*s%.2s%s\"", (int)shape.pages, shape.axes,
                     shape.axes + shape.pages + stack->planar, grid->channels > 1 ? "S" : "");
-    diag_append(text, sizeof text, ", \"%s\": %s}", spacing_key,
-                number_format_double(grid->spacing[2], spacing));
+    diag_append(text, sizeof text, ", \"%s\": %s}", spacing_key, number_format_double(grid->spacing[2]).text);
     return mem_text(text, fault);
 }

@@ -170,11 +170,9 @@ void volume_sink_print_counts(struct sink *sink, const char *label, const uint64
 
 void volume_sink_print_reals(struct sink *sink, const char *label, const double *reals, size_t count)
 {
-    char real[NUMBER_BYTES];
-
     volume_sink_print(sink, "%s", label);
     for (size_t i = 0; i < count; i++)
-        volume_sink_print(sink, " %s", number_format_double(reals[i], real));
+        volume_sink_print(sink, " %s", number_format_double(reals[i]).text);
     volume_sink_print(sink, "\n");
 }
 

@@ -570,32 +570,29 @@ static size_t least_memory(const struct schedule_request *request)
 static bool refuse(const struct schedule_request *request, struct fault *fault)
 {
     uint64_t whole = memory_limits_whole();
-    char needed[32], allowed[32];
     size_t least = request->at_once ? least_at_once(request) : least_memory(request);
+    const struct number_printed needed = number_format_bytes((double)least);
 
     if (request->least != NULL)
         *request->least = least;
     if (least == SIZE_MAX)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
-    number_format_bytes((double)least, needed, sizeof needed);
     if (request->memory > 0 && least > request->memory && request->at_once && request->part)
         return fault_raise(
             fault, STATUS_LIMIT,
             "--memory: a part takes one pass over the data, which needs %s (%zu bytes), and %s "
             "are allowed",
-            needed, least, number_format_bytes((double)request->memory, allowed, sizeof allowed));
+            needed.text, least, number_format_bytes((double)request->memory).text);
     if (request->memory > 0 && least > request->memory)
         return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
-                           needed, least,
-                           number_format_bytes((double)request->memory, allowed, sizeof allowed));
+                           needed.text, least, number_format_bytes((double)request->memory).text);
     if (request->device_memory > 0)
         return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
-                           needed,
-                           number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
+                           needed.text, number_format_bytes((double)request->device_memory).text);
     return fault_raise(
         fault, STATUS_LIMIT,
-        "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)", needed,
-        number_format_bytes((double)whole, allowed, sizeof allowed));
+        "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)", needed.text,
+        number_format_bytes((double)whole).text);
 }
 
 /* All ranks count the same, so that all choose the same levels. */

@@ -67,7 +67,7 @@ static void consider(const struct plan_request *request, const struct prediction
     const char *other = backend->name, *to_start = " to start and to move the samples";
     struct prediction_overhead overhead;
     double seconds, slower;
-    char first[32], second[32];
+    struct number_printed first;
 
     if (!knows_wishes(request, backend))
         return;
@@ -94,23 +94,21 @@ static void consider(const struct plan_request *request, const struct prediction
         if (request->spread)
             selection->devices.indices[0] = (int)(request->member % backend->count());
     }
-    number_format_seconds(selection->seconds, first, sizeof first);
+    first = number_format_seconds(selection->seconds);
     if (needed)
-        give_reason(selection, "it has the requested rung; %s predicted", first);
+        give_reason(selection, "it has the requested rung; %s predicted", first.text);
     else
-        give_reason(selection, "%s predicted; %s would take %s%s", first, other,
-                    number_format_seconds(slower, second, sizeof second), to_start);
+        give_reason(selection, "%s predicted; %s would take %s%s", first.text, other,
+                    number_format_seconds(slower).text, to_start);
 }
 
 /* The cheapest device by predicted time. */
 static void choose_automatically(const struct plan_request *request, const struct prediction_case *expected,
                                  struct selection *selection)
 {
-    char text[32];
-
     selection->devices = first_of(&backend_cpu);
     selection->seconds = prediction_alone(expected, &backend_cpu, 0);
-    give_reason(selection, "%s predicted", number_format_seconds(selection->seconds, text, sizeof text));
+    give_reason(selection, "%s predicted", number_format_seconds(selection->seconds).text);
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
         if (devices_backends[i] != &backend_cpu && !expected->job->copies)
             consider(request, expected, devices_backends[i], selection);
@@ -183,7 +181,6 @@ static void choose_fastest(const struct prediction_case *expected, struct select
 {
     struct devices *devices = &selection->devices, some = *devices;
     double least = 0.0;
-    char text[32];
 
     for (some.count = 1; some.count <= devices->count; some.count++) {
         double seconds = prediction_together(expected, &some);
@@ -191,8 +188,8 @@ static void choose_fastest(const struct prediction_case *expected, struct select
             break;
         least = seconds;
     }
-    give_reason(selection, "%s predicted for %zu of %zu", number_format_seconds(least, text, sizeof text),
-                some.count - 1, devices->count);
+    give_reason(selection, "%s predicted for %zu of %zu", number_format_seconds(least).text, some.count - 1,
+                devices->count);
     devices->count = some.count - 1;
 }
 
