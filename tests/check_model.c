@@ -64,13 +64,18 @@ static const struct number_text {
 START_TEST(products_name_each_factor)
 {
     static const size_t factors[] = {640, 480, SIZE_MAX, 1};
-    char text[64];
+    static const size_t large[] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    struct number_product product = number_format_product(factors, 4);
 
-    ck_assert_str_eq(number_format_product(factors, 4, text, sizeof text),
-                     "640 x 480 x 18446744073709551615 x 1");
-    ck_assert_str_eq(number_format_product(factors, 2, text, sizeof text), "640 x 480");
-    ck_assert_str_eq(number_format_product(factors, 1, text, sizeof text), "640");
-    ck_assert_str_eq(number_format_product(factors, 4, text, 12), "640 x 480 x");
+    ck_assert_str_eq(product.text, "640 x 480 x 18446744073709551615 x 1");
+    product = number_format_product(factors, 2);
+    ck_assert_str_eq(product.text, "640 x 480");
+    product = number_format_product(factors, 1);
+    ck_assert_str_eq(product.text, "640");
+    product = number_format_product(large, 5);
+    ck_assert_uint_eq(strlen(product.text), 5 * 20 + 4 * 3);
+    product = number_format_product(large, 6);
+    ck_assert_uint_eq(strlen(product.text), sizeof product.text - 1);
 }
 END_TEST
 

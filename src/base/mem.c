@@ -24,7 +24,6 @@ bool mem_product(size_t *result, size_t a, size_t b)
 
 void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault)
 {
-    char product[64];
     size_t bytes;
     void *pointer = NULL;
 
@@ -34,7 +33,7 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
         posix_memalign(&pointer, MEM_ALIGNMENT, bytes > 0 ? bytes : 1) == 0)
         return pointer;
     fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %s bytes", purpose,
-                number_format_product((const size_t[]){count, size}, 2, product, sizeof product));
+                number_format_product((const size_t[]){count, size}, 2).text);
     return NULL;
 }
 

@@ -128,12 +128,13 @@ struct number_printed number_format_bytes(double bytes)
     return printed;
 }
 
-const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size)
+struct number_product number_format_product(const size_t *factors, size_t count)
 {
-    text[0] = '\0';
+    struct number_product product = {""};
+
     for (size_t i = 0; i < count; i++)
-        diag_append(text, size, "%s%zu", i > 0 ? " x " : "", factors[i]);
-    return text;
+        diag_append(product.text, sizeof product.text, "%s%zu", i > 0 ? " x " : "", factors[i]);
+    return product;
 }
 
 const char *number_plural(uint64_t count)

@@ -37,8 +37,12 @@ struct number_printed number_format_double(double value);
 /* Format bytes: "1.5 GiB". */
 struct number_printed number_format_bytes(double bytes);
 
-/* Format factors: "640 x 480 x 3". Returns text. */
-const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size);
+/* Format factors: "640 x 480 x 3". There is room for five of any size. */
+struct number_product {
+    char text[113];
+};
+
+struct number_product number_format_product(const size_t *factors, size_t count);
 
 /* The ending of a noun after a count: "" after 1, else "s". */
 const char *number_plural(uint64_t count);

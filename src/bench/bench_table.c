@@ -55,23 +55,14 @@ static bool has_blocks(const struct bench_case *bench)
     return bench->device.backend != &backend_cpu;
 }
 
-static void print_extents(const struct bench_case *bench)
-{
-    const struct grid *grid = &bench->request->grid;
-    size_t extents[3] = {grid->nx, grid->ny, grid->nz};
-    char text[96];
-
-    fprintf(bench->stream, "%s: %s %s", bench->title,
-            number_format_product(extents, grid->axes, text, sizeof text), work_name(bench->request->work));
-}
-
 void bench_table_head(struct bench_case *bench)
 {
     const struct shape *shape = &bench->shape;
 
     if (bench->request->json)
         return;
-    print_extents(bench);
+    fprintf(bench->stream, "%s: %s %s", bench->title, grid_format_extents(&bench->request->grid).text,
+            work_name(bench->request->work));
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
     fprintf(bench->stream, ", copy %.4g GB/s read and written", bench->copy_speed / 1e9);
@@ -257,17 +248,11 @@ static bool plot_row(struct bench_case *bench, const char *rung, const struct be
 /* The title of a chart, which must say on its own what was measured and on which device. */
 static void describe(const struct bench_case *bench, char *text, size_t size)
 {
-    const struct grid *grid = &bench->request->grid;
-    char extents[80], device[256];
-    int used = snprintf(extents, sizeof extents, "%zu", grid->nx);
+    char device[256];
 
-    if (grid->axes > 1)
-        used += snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->ny);
-    if (grid->axes == 3)
-        snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->nz);
     bench->device.backend->describe(bench->devices.indices[0], device, sizeof device);
-    snprintf(text, size, "%.120s: %s %s on %s", bench->title, extents, work_name(bench->request->work),
-             device);
+    snprintf(text, size, "%.120s: %s %s on %s", bench->title, grid_format_extents(&bench->request->grid).text,
+             work_name(bench->request->work), device);
 }
 
 static void end_plot(struct bench_case *bench)

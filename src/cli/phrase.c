@@ -9,11 +9,9 @@ void phrase_grid(FILE *stream, const struct header *header)
     static const char *const names[] = {
         [SERIES_CHANNEL] = "C", [SERIES_TIME] = "T", [SERIES_OTHER] = "other"};
     const struct grid *grid = &header->grid;
-    char extents[96];
 
-    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
-                          sizeof extents);
-    fprintf(stream, "%s, %u channel%s", extents, grid->channels, number_plural(grid->channels));
+    fprintf(stream, "%s, %u channel%s", grid_format_extents(grid).text, grid->channels,
+            number_plural(grid->channels));
     if (header->volumes > 1)
         fprintf(stream, ", a series of %zu", header->volumes);
     if (header->choice.count > 0)
@@ -36,12 +34,10 @@ void phrase_joint(FILE *stream, const struct op *op)
 /* A number of 0 means that the rung has no such choice, and 1 that there is nothing to tell. */
 void phrase_form(FILE *stream, const struct form *form)
 {
-    char tile[96];
+    const size_t tile[] = {form->tile_x, form->tile_y, form->tile_z};
 
     if (form->tile_x > 0)
-        fprintf(stream, ", tile %s",
-                number_format_product((const size_t[]){form->tile_x, form->tile_y, form->tile_z},
-                                      form->tile_z > 1 ? 3 : 2, tile, sizeof tile));
+        fprintf(stream, ", tile %s", number_format_product(tile, form->tile_z > 1 ? 3 : 2).text);
     if (form->coarsen > 0)
         fprintf(stream, ", coarsened %u", form->coarsen);
     if (form->stride > 1)
@@ -52,16 +48,14 @@ void phrase_form(FILE *stream, const struct form *form)
 
 void phrase_launch(FILE *stream, const struct form *form)
 {
-    char grid[96], block[96];
+    const size_t grid[] = {form->grid[0], form->grid[1], form->grid[2]};
+    const size_t block[] = {form->block[0], form->block[1], form->block[2]};
 
     /* The CPU launches no blocks. */
     if (form->block[0] == 0)
         return;
-    number_format_product((const size_t[]){form->grid[0], form->grid[1], form->grid[2]}, 3, grid,
-                          sizeof grid);
-    number_format_product((const size_t[]){form->block[0], form->block[1], form->block[2]}, 3, block,
-                          sizeof block);
-    fprintf(stream, ", grid %s of blocks %s", grid, block);
+    fprintf(stream, ", grid %s of blocks %s", number_format_product(grid, 3).text,
+            number_format_product(block, 3).text);
     fprintf(stream, ", %u registers, %zu bytes shared a block, occupancy %.0f %%", form->registers,
             form->shared_bytes, 100.0 * form->occupancy);
 }

@@ -188,23 +188,15 @@ static bool refuse_without_dims(const struct source *source, const struct source
                          hint.text, hint.used > 0 ? ")" : "");
 }
 
-static void name_extents(const struct grid *grid, char *text, size_t size)
-{
-    size_t factors[] = {grid->nx, grid->ny, grid->nz, 1};
-
-    factors[grid->axes] = grid->channels;
-    number_format_product(factors, grid->axes + (grid->channels > 1), text, size);
-    if (grid->channels > 1)
-        diag_append(text, size, " channels");
-}
-
 /* A length that does not fit the extents: say what was expected, and what would fit. */
 static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,
                           struct fault *fault)
 {
     const struct grid *grid = &source->header.grid;
+    const bool several = grid->channels > 1;
+    size_t factors[] = {grid->nx, grid->ny, grid->nz, 1};
     struct hint hint = {.used = 0};
-    char extents[128], needed[128], skipped[48] = "";
+    char needed[128], skipped[48] = "";
     bool fits;
 
     /* A header that is recognised says for itself where it ends. */
@@ -217,7 +209,7 @@ static bool refuse_length(const struct source *source, const struct source_reque
     fits = hint.used > 0;
     hint_name(&hint, file_in_name(source->file));
     hint_kind(&hint, source->warning);
-    name_extents(grid, extents, sizeof extents);
+    factors[grid->axes] = grid->channels;
     if (request->has_type)
         snprintf(needed, sizeof needed, "%s take %zu", sample_name(request->type),
                  grid_samples(grid) * sample_size(request->type));
@@ -225,8 +217,10 @@ static bool refuse_length(const struct source *source, const struct source_reque
         snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes", grid_samples(grid));
     if (request->skip > 0)
         snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
-    return source_refuse(source, fault, "length: %llu byte%s%s, but %s %s%s%s%s", (unsigned long long)bytes,
-                         number_plural(bytes), skipped, extents, needed,
+    return source_refuse(source, fault, "length: %llu byte%s%s, but %s%s %s%s%s%s", (unsigned long long)bytes,
+                         number_plural(bytes), skipped,
+                         number_format_product(factors, grid->axes + several).text,
+                         several ? " channels" : "", needed,
                          fits            ? " (fits: "
                          : hint.used > 0 ? " ("
                                          : "",

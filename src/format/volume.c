@@ -408,7 +408,6 @@ static bool check_room(const struct source *source, const struct byte_stream *st
     const struct volume *volume = source->state;
     const struct grid *grid = &source->header.grid;
     size_t factors[5] = {grid->nx, grid->ny, grid->nz}, count = grid->axes;
-    char extents[128];
     uint64_t most;
 
     /* A file may hold more than enough only where its code can stand for fewer bytes than the most. */
@@ -419,12 +418,11 @@ static bool check_room(const struct source *source, const struct byte_stream *st
         factors[count++] = source->header.volumes;
     if (grid->channels > 1)
         factors[count++] = grid->channels;
-    number_format_product(factors, count, extents, sizeof extents);
-    return fault_set_for(fault, STATUS_INPUT, data_name(source),
-                         "length: samples of %s %llu byte%s, but %s %s%s take %llu",
-                         byte_stream_is_plain(stream) ? "exactly" : "at most", (unsigned long long)most,
-                         number_plural(most), extents, sample_name(source->header.type),
-                         volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
+    return fault_set_for(
+        fault, STATUS_INPUT, data_name(source), "length: samples of %s %llu byte%s, but %s %s%s take %llu",
+        byte_stream_is_plain(stream) ? "exactly" : "at most", (unsigned long long)most, number_plural(most),
+        number_format_product(factors, count).text, sample_name(source->header.type),
+        volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
 }
 
 /* Go to the first sample: skip lines, skip bytes before or after decoding, and check that the rest can hold

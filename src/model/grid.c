@@ -4,7 +4,6 @@
 #include "grid.h"
 
 #include "base/mem.h"
-#include "base/number.h"
 
 struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
 {
@@ -14,12 +13,10 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
 
 static bool refuse(const struct grid *grid, enum status status, const char *what, struct fault *fault)
 {
-    char extents[128];
+    const size_t factors[] = {grid->nx, grid->ny, grid->nz, grid->channels};
 
     return fault_raise(fault, status, "the grid is %s: %s channel%s", what,
-                       number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
-                                             4, extents, sizeof extents),
-                       number_plural(grid->channels));
+                       number_format_product(factors, 4).text, number_plural(grid->channels));
 }
 
 bool grid_check(const struct grid *grid, struct fault *fault)
@@ -33,6 +30,11 @@ bool grid_check(const struct grid *grid, struct fault *fault)
         !mem_product(&samples, samples, grid->nz) || samples > PTRDIFF_MAX / 16)
         return refuse(grid, STATUS_LIMIT, "too large", fault);
     return true;
+}
+
+struct number_product grid_format_extents(const struct grid *grid)
+{
+    return number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes);
 }
 
 bool grid_same_extents(const struct grid *grid, const struct grid *other)

@@ -3,6 +3,7 @@
 #define GRID_H
 
 #include "base/diag.h"
+#include "base/number.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,9 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz);
 
 /* False with STATUS_INPUT when an extent is zero, or STATUS_LIMIT when the sizes leave the address space. */
 bool grid_check(const struct grid *grid, struct fault *fault);
+
+/* The extents along its axes: "640 x 480". */
+struct number_product grid_format_extents(const struct grid *grid);
 
 /* Whether they have the same extents. */
 bool grid_same_extents(const struct grid *grid, const struct grid *other);

@@ -46,12 +46,10 @@ struct look {
 static void look_at(const struct header *header, struct look *look)
 {
     const struct grid *grid = &header->grid;
-    char extents[96];
 
     memset(look, 0, sizeof *look);
-    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
-                          sizeof extents);
-    snprintf(look->samples, sizeof look->samples, "%s %s", extents, sample_name(header->type));
+    snprintf(look->samples, sizeof look->samples, "%s %s", grid_format_extents(grid).text,
+             sample_name(header->type));
     snprintf(look->rest, sizeof look->rest, "%u %zu %d %d %d %a %a %a %a", grid->channels, header->volumes,
              (int)header->endian, header->alpha, header->associated, header->file_gamma, grid->spacing[0],
              grid->spacing[1], grid->spacing[2]);

@@ -363,15 +363,10 @@ static bool settle_missing(const struct job_request *request, const struct sourc
 static bool check_mask(const struct source *mask, const struct source *source, struct fault *fault)
 {
     const struct grid *grid = &mask->header.grid, *of_input = &source->header.grid;
-    char own[96], wanted[96];
 
     if (grid->axes != of_input->axes || !grid_same_extents(grid, of_input))
-        return source_refuse(mask, fault, "a mask of %s, but %s is %s",
-                             number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes,
-                                                   own, sizeof own),
-                             file_in_name(source->file),
-                             number_format_product((const size_t[]){of_input->nx, of_input->ny, of_input->nz},
-                                                   of_input->axes, wanted, sizeof wanted));
+        return source_refuse(mask, fault, "a mask of %s, but %s is %s", grid_format_extents(grid).text,
+                             file_in_name(source->file), grid_format_extents(of_input).text);
     if (mask->header.volumes > 1)
         return source_refuse(mask, fault, "a series of %zu volumes: a mask is one, for all of the input",
                              mask->header.volumes);
