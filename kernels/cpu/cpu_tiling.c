@@ -13,7 +13,6 @@
 #include "base/size.h"
 
 #include <math.h>
-#include <stdint.h>
 
 /* Bytes that the slots of a tile may take: two thirds of the second-level cache if that is large; else a
    share of the third-level cache, from which planes come one after another, as its prefetching expects. Small

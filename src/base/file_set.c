@@ -6,7 +6,6 @@
    synced and the old files removed. */
 #include "file_set.h"
 
-#include "diag.h"
 #include "fd_io.h"
 #include "temp_cleanup.h"
 #include "mem.h"

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "plan/forms.h"
 #include "plan/wisdom.h"
-#include "bench_case.h"
 #include "bench_fleet.h"
 #include "bench_table.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "plan/plan.h"
 
 #include <math.h>
 #include <stdint.h>

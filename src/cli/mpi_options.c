@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/threads.h"
-#include "peers/peers.h"
 #include "plan/split.h"
 #include "pipeline/targets.h"
 

@@ -5,7 +5,6 @@
 #include "base/deflate.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "base/keyword.h"
 #include "base/threads.h"
 #include "model/limits.h"
 #include "format/pattern.h"

@@ -17,7 +17,6 @@
 #include "notes.h"
 #include "outputs.h"
 #include "preview.h"
-#include "report.h"
 #include "report_json.h"
 
 #include <sys/stat.h>

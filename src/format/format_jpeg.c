@@ -16,7 +16,6 @@
 #include "base/number.h"
 #include "model/limits.h"
 #include "png/icc.h"
-#include "format.h"
 #include "format_jpeg.h"
 
 #include <math.h>

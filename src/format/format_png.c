@@ -18,7 +18,6 @@
 #include "png/png_chunks.h"
 #include "png/png_rows.h"
 #include "png/png_error.h"
-#include "format.h"
 #include "foreign_type.h"
 #include "format_jpeg.h"
 #include "format_png.h"

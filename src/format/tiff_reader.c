@@ -21,7 +21,6 @@
    `failed`; what may have met one without noticing ends with a look at that flag. */
 #include "tiff_reader.h"
 
-#include "base/diag.h"
 #include "base/library.h"
 #include "base/mem.h"
 #include "base/number.h"

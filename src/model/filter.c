@@ -12,7 +12,6 @@
 #include "unit.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
 #include "targets.h"
 
 #include "base/file_in.h"
-#include "base/temp_cleanup.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/size.h"

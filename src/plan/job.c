@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "base/size.h"
 #include "format/gray_slice.h"
-#include "halo.h"
 #include "lower.h"
 #include "model/arith.h"
 

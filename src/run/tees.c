@@ -10,7 +10,6 @@
 #include "tees.h"
 
 #include "base/size.h"
-#include "output.h"
 
 bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *fault)
 {
