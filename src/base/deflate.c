@@ -110,15 +110,6 @@ static size_t code_with_zlib(struct deflater *deflater, int level, enum deflate_
     return complete ? room - zlib->avail_out : 0;
 }
 
-static bool start_zlib(struct deflater *deflater, struct fault *fault)
-{
-    if (deflateInit2(&deflater->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        return fault_raise(fault, STATUS_LIMIT, "not enough memory for compressing");
-    deflater->zlib_started = true;
-    return true;
-}
-
 #ifdef HAVE_ISAL
 enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
 
@@ -265,7 +256,11 @@ static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *f
     if (deflater->igzip_tables == NULL)
         return false;
 #endif
-    return start_zlib(deflater, fault);
+    if (deflateInit2(&deflater->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return fault_raise(fault, STATUS_LIMIT, "not enough memory for compressing");
+    deflater->zlib_started = true;
+    return true;
 }
 
 bool deflater_create(struct deflater **deflater, int level, size_t strip_bytes, struct fault *fault)

@@ -81,15 +81,6 @@ static bool sync_folders(const struct file_set *set, struct fault *fault)
     return true;
 }
 
-static void close_folders(struct file_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        if (set->members[i].folder >= 0)
-            close(set->members[i].folder);
-        set->members[i].folder = -1;
-    }
-}
-
 /* ---- names ---- */
 
 /* Tell of one of those that stay new, and where the file is that it replaces. */
@@ -130,7 +121,8 @@ static bool take_names(const struct file_set *set, struct fault *fault)
     return true;
 }
 
-static bool name_all(const struct file_set *set, struct fault *fault)
+/* Take all names; then sync folders, and remove what was replaced even if that fails. */
+static bool commit(const struct file_set *set, struct fault *fault)
 {
     sigset_t before;
     bool done;
@@ -138,15 +130,7 @@ static bool name_all(const struct file_set *set, struct fault *fault)
     temp_cleanup_hold_signals(&before);
     done = take_names(set, fault);
     temp_cleanup_release_signals(&before);
-    return done;
-}
-
-/* Take all names; then sync folders, and remove what was replaced even if that fails. */
-static bool commit(const struct file_set *set, struct fault *fault)
-{
-    bool done;
-
-    if (!name_all(set, fault))
+    if (!done)
         return false;
     done = sync_folders(set, fault);
     for (size_t i = 0; i < set->count; i++)
@@ -158,7 +142,11 @@ bool file_set_commit(struct file_set *set, struct fault *fault)
 {
     bool done = complete(set, fault) && open_folders(set, fault) && commit(set, fault);
 
-    close_folders(set);
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->members[i].folder >= 0)
+            close(set->members[i].folder);
+        set->members[i].folder = -1;
+    }
     return done;
 }
 

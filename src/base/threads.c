@@ -179,20 +179,10 @@ static void *serve(void *argument)
 
 /* ---- beginning and end ---- */
 
-/* Waits for it go by the clock of clock_after. */
-static void init_left(pthread_cond_t *left)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(left, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 bool pool_create(struct pool **result, unsigned threads, enum thread_stack stack, struct fault *fault)
 {
     struct pool *pool = mem_zeroed(1, sizeof *pool, "threads", fault);
+    pthread_condattr_t attributes;
 
     if (pool == NULL)
         return false;
@@ -203,7 +193,11 @@ bool pool_create(struct pool **result, unsigned threads, enum thread_stack stack
     }
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->called, NULL);
-    init_left(&pool->left);
+    /* Waits for it go by the clock of clock_after. */
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->left, &attributes);
+    pthread_condattr_destroy(&attributes);
     pool->stack = stack;
     pool->most = threads;
     *result = pool;
@@ -323,15 +317,6 @@ struct parallel_loop {
     struct fault fault;
 };
 
-static void fail(struct parallel_loop *loop, const struct fault *fault)
-{
-    pthread_mutex_lock(&loop->mutex);
-    if (!loop->failed)
-        loop->fault = *fault;
-    loop->failed = true;
-    pthread_mutex_unlock(&loop->mutex);
-}
-
 static void run_turns(void *context, size_t first, size_t count, unsigned member)
 {
     struct parallel_loop *loop = context;
@@ -340,8 +325,13 @@ static void run_turns(void *context, size_t first, size_t count, unsigned member
     if (member > 0)
         diag_redirect(loop->messages);
     for (size_t turn = first; turn < first + count; turn++) {
-        if (!loop->work(loop->context, turn, loop, &fault))
-            fail(loop, &fault);
+        if (loop->work(loop->context, turn, loop, &fault))
+            continue;
+        pthread_mutex_lock(&loop->mutex);
+        if (!loop->failed)
+            loop->fault = fault;
+        loop->failed = true;
+        pthread_mutex_unlock(&loop->mutex);
     }
 }
 

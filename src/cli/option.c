@@ -203,22 +203,16 @@ bool option_cube(struct parsing *parsing, const char *value)
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
 }
 
-static bool refuse_dims(struct parsing *parsing, const char *value, size_t most)
-{
-    const char *expected = most == 2 ? "X,Y, whole numbers above 0" : "X[,Y[,Z]], whole numbers above 0";
-    char list[72];
-
-    return option_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
-}
-
 bool option_dims(struct parsing *parsing, const char *value)
 {
     bool picture = parsing->options->program == PROGRAM_IMGHEAT;
     size_t most = picture ? 2 : 3, count;
+    const char *expected = picture ? "X,Y, whole numbers above 0" : "X[,Y[,Z]], whole numbers above 0";
     double extents[3] = {1.0, 1.0, 1.0};
+    char list[72];
 
     if (!read_extents(value, picture ? 2 : 1, most, extents, &count))
-        return refuse_dims(parsing, value, most);
+        return option_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
     if (parsing->has_cube)
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);

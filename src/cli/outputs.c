@@ -515,17 +515,6 @@ static bool refuse_several(const struct options *options, struct fault *fault)
                        options->input_count);
 }
 
-/* In a folder outputs have the names of inputs; standard input has none. */
-static bool check_named(const struct options *options, struct fault *fault)
-{
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (strcmp(options->inputs[i], "-") == 0)
-            return fault_raise(fault, STATUS_USAGE, "standard input has no name for an output in %s",
-                               options->output);
-    }
-    return true;
-}
-
 bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
 {
     struct stat info;
@@ -534,7 +523,13 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
     if (stat(options->output, &info) != 0)
         return fault_set_for(fault, STATUS_IO, options->output, "%s", strerror(errno));
-    return check_named(options, fault) && check_in_directory(options, outputs->paths, fault);
+    /* In a folder outputs have the names of inputs; standard input has none. */
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (strcmp(options->inputs[i], "-") == 0)
+            return fault_raise(fault, STATUS_USAGE, "standard input has no name for an output in %s",
+                               options->output);
+    }
+    return check_in_directory(options, outputs->paths, fault);
 }
 
 /* ---- samples of the input ---- */

@@ -636,17 +636,6 @@ static void put_spacings(struct sink *sink, const struct axes *axes)
         volume_sink_print_reals(sink, "spacings:", spacings, axes->count);
 }
 
-/* The origin's vectors keep where they point, and take the length of the grid's spacing. */
-static void put_directions(struct sink *sink, const struct axes *axes)
-{
-    volume_sink_print(sink, "space directions:");
-    for (size_t i = 0; i < axes->count; i++) {
-        const struct vector vector = scaled_direction(axes, &sink->header.grid, i);
-        print_vector(sink, &vector);
-    }
-    volume_sink_print(sink, "\n");
-}
-
 /* A series has time as the fourth dimension of its space. */
 static void put_geometry(struct sink *sink, const struct geometry *geometry)
 {
@@ -730,8 +719,15 @@ static void put_kept(struct sink *sink, const struct sink_request *request, cons
         volume_sink_print_counts(sink, "sizes:", sizes, axes->count);
         put_origin(sink, axes);
     }
-    if (respaced && axes->has_directions)
-        put_directions(sink, axes);
+    /* The origin's vectors keep where they point, and take the length of the grid's spacing. */
+    if (respaced && axes->has_directions) {
+        volume_sink_print(sink, "space directions:");
+        for (size_t i = 0; i < axes->count; i++) {
+            const struct vector vector = scaled_direction(axes, &sink->header.grid, i);
+            print_vector(sink, &vector);
+        }
+        volume_sink_print(sink, "\n");
+    }
     if (respaced)
         put_spacings(sink, axes);
 }

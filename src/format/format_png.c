@@ -128,14 +128,6 @@ static void leave_chunk(struct reader *reader)
                     reader->chunk_size > CHUNK_BYTES_MOST ? "larger than 64 MiB" : "not enough memory");
 }
 
-/* Image data in a second place is damage, of which libpng would only warn. */
-static void meet_image(struct reader *reader, png_bytep head)
-{
-    if (reader->data.begun)
-        png_error(reader->png, "IDAT: ..Too many IDATs found");
-    png_image_data_begin(&reader->data, reader->png, head);
-}
-
 /* Where all bytes that libpng reads come from: the chunk's head, for which it asks alone, shows where image
    data begin. */
 static void read_bytes(png_structp png, png_bytep bytes, size_t size)
@@ -150,8 +142,12 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t size)
         read_file(png, bytes, size);
     if (!head)
         return;
-    if (png_image_data_is_head(bytes))
-        meet_image(reader, bytes);
+    if (png_image_data_is_head(bytes)) {
+        /* Image data in a second place is damage, of which libpng would only warn. */
+        if (reader->data.begun)
+            png_error(png, "IDAT: ..Too many IDATs found");
+        png_image_data_begin(&reader->data, png, bytes);
+    }
     enter_chunk(reader, bytes);
 }
 

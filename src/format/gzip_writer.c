@@ -152,20 +152,6 @@ static bool write_header(struct gzip_writer *writer, struct fault *fault)
     return write_packed(writer, zlib, sizeof zlib, fault);
 }
 
-/* The checksum; gzip adds the size, and has its bytes in the other order. */
-static bool write_trailer(struct gzip_writer *writer, struct fault *fault)
-{
-    unsigned char trailer[8];
-    bool gzip = writer->wrapper == GZIP_WRITER_GZIP;
-
-    /* gzip counts the plain bytes modulo 2^32. */
-    for (int i = 0; i < 4; i++) {
-        trailer[i] = (unsigned char)(writer->checksum >> (gzip ? 8 * i : 24 - 8 * i));
-        trailer[4 + i] = (unsigned char)(writer->plain_bytes >> (8 * i));
-    }
-    return write_packed(writer, trailer, gzip ? 8 : 4, fault);
-}
-
 static uint32_t first_checksum(enum gzip_writer_wrapper wrapper)
 {
     return wrapper == GZIP_WRITER_GZIP ? CHECKSUM_CRC : CHECKSUM_ADLER;
@@ -173,12 +159,21 @@ static uint32_t first_checksum(enum gzip_writer_wrapper wrapper)
 
 bool gzip_writer_finish(struct gzip_writer *writer, struct fault *fault)
 {
+    const bool gzip = writer->wrapper == GZIP_WRITER_GZIP;
+    unsigned char trailer[8];
+
     submit(writer, true);
     while (writer->under_way > 0) {
         if (!write_next(writer, fault))
             return false;
     }
-    return write_trailer(writer, fault);
+    /* At the end is the checksum. gzip has its bytes in the other order, and adds the count of plain bytes
+       modulo 2^32. */
+    for (int i = 0; i < 4; i++) {
+        trailer[i] = (unsigned char)(writer->checksum >> (gzip ? 8 * i : 24 - 8 * i));
+        trailer[4 + i] = (unsigned char)(writer->plain_bytes >> (8 * i));
+    }
+    return write_packed(writer, trailer, gzip ? 8 : 4, fault);
 }
 
 bool gzip_writer_begin_again(struct gzip_writer *writer, struct fault *fault)

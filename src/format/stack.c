@@ -348,18 +348,13 @@ void stack_name_first(const struct sink_request *request, char name[PATTERN_NAME
     pattern_expand(request->pattern, first_number(request), name);
 }
 
-static void name_slice(const struct series *series, size_t plane, char name[PATTERN_NAME_MOST])
-{
-    pattern_expand(series->request.pattern, series->first + plane, name);
-}
-
 /* Make the file of a plane; the first is there already. */
 static bool make_file(const struct sink *sink, size_t plane, struct file_out **file, struct fault *fault)
 {
     struct series *series = sink->state;
     char name[PATTERN_NAME_MOST];
 
-    name_slice(series, plane, name);
+    pattern_expand(series->request.pattern, series->first + plane, name);
     if (plane > 0 && !file_out_open_beside(&series->files[plane], sink->file, name, fault))
         return false;
     *file = plane > 0 ? series->files[plane] : sink->file;
@@ -372,7 +367,7 @@ static bool join_file(const struct sink *sink, size_t plane, struct file_out **f
     const struct series *series = sink->state;
     char name[PATTERN_NAME_MOST];
 
-    name_slice(series, plane, name);
+    pattern_expand(series->request.pattern, series->first + plane, name);
     return file_out_join(file, name, series->names[plane], file_out_is_synced(sink->file), fault);
 }
 

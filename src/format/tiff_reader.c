@@ -1236,22 +1236,15 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     return true;
 }
 
-/* Whether the current page is one of those that OME places. */
-static bool is_placed(const struct tiff_reader *reader)
-{
-    const struct placed key = {.number = reader->page};
-
-    return bsearch(&key, reader->placed, (size_t)reader->all.text.pages, sizeof key, by_number) != NULL;
-}
-
-/* Whether the current page belongs to the series. A description that tells how many pages there are is of the
-   first ones; ImageJ's is of all. */
+/* Whether the current page belongs to the series: it is one of those that OME places. A description that
+   tells how many pages there are is of the first ones; ImageJ's is of all. */
 static bool is_wanted(const struct tiff_reader *reader)
 {
     const struct tiff_text *text = &reader->all.text;
+    const struct placed key = {.number = reader->page};
 
     if (reader->placed != NULL)
-        return is_placed(reader);
+        return bsearch(&key, reader->placed, (size_t)text->pages, sizeof key, by_number) != NULL;
     return text->kind == TIFF_TEXT_IMAGEJ || text->pages == 0 || reader->all.count < text->pages;
 }
 
@@ -1608,14 +1601,6 @@ static void convert(const struct tiff_reader *reader, const unsigned char *row, 
     }
 }
 
-/* One channel of planar ones among the others. */
-static void interleave(const unsigned char *from, size_t count, unsigned channels, size_t size,
-                       unsigned char *to)
-{
-    for (size_t i = 0; i < count; i++)
-        memcpy(to + i * channels * size, from + i * size, size);
-}
-
 static size_t pixel_bytes(const struct tiff_reader *reader)
 {
     return reader->all.channels * sample_size(reader->all.type);
@@ -1625,11 +1610,14 @@ static size_t pixel_bytes(const struct tiff_reader *reader)
 static void put_columns(const struct tiff_reader *reader, const unsigned char *row, size_t first,
                         size_t count, unsigned plane, unsigned char *to)
 {
-    size_t size = sample_size(reader->all.type);
+    size_t size = sample_size(reader->all.type), channels = reader->all.channels;
 
+    /* One channel of planar ones goes among the others. */
+    for (size_t i = 0; reader->all.planar && i < count; i++)
+        memcpy(to + (i * channels + plane) * size, row + (first + i) * size, size);
     if (reader->all.planar)
-        interleave(row + first * size, count, reader->all.channels, size, to + plane * size);
-    else if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
+        return;
+    if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
         convert(reader, row, first, count, to);
     else
         memcpy(to, row + first * pixel_bytes(reader), count * pixel_bytes(reader));

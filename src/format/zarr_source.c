@@ -117,20 +117,10 @@ static void find_space(struct zarr_source *zarr)
         zarr->axes += zarr->space[axis] != ARRAY_NO_AXIS;
 }
 
-/* An array alone does not say what its axes are. */
-static void name_series(struct header *header, const struct zarr_source *zarr)
+static void set_grid(struct header *header, const struct zarr_source *zarr)
 {
     static const enum series_kind kinds[] = {
         [AXIS_CHANNEL] = SERIES_CHANNEL, [AXIS_TIME] = SERIES_TIME, [AXIS_OTHER] = SERIES_OTHER};
-
-    for (size_t i = zarr->is_image ? zarr->array.axes : 0; i-- > 0;) {
-        if (zarr->image.axis[i].kind > AXIS_Z)
-            header_add_series(header, kinds[zarr->image.axis[i].kind], zarr->array.shape[i]);
-    }
-}
-
-static void set_grid(struct header *header, const struct zarr_source *zarr)
-{
     const uint64_t *shape = zarr->array.shape;
     const size_t *space = zarr->space;
     size_t extents[3] = {1, 1, 1};
@@ -140,7 +130,11 @@ static void set_grid(struct header *header, const struct zarr_source *zarr)
     for (unsigned axis = 0; axis < zarr->axes; axis++)
         extents[axis] = (size_t)shape[space[axis]];
     header->grid = grid_make(zarr->axes, extents[0], extents[1], extents[2]);
-    name_series(header, zarr);
+    /* An array alone does not say what its axes are. */
+    for (size_t i = zarr->is_image ? zarr->array.axes : 0; i-- > 0;) {
+        if (zarr->image.axis[i].kind > AXIS_Z)
+            header_add_series(header, kinds[zarr->image.axis[i].kind], shape[i]);
+    }
     header->type = zarr->array.chain.type;
     header->endian = endian_native();
 }

@@ -44,16 +44,6 @@ static void add_neighbour(struct measurement *measurement, size_t peer)
     }
 }
 
-static void add_neighbours(struct measurement *measurement)
-{
-    size_t own = peers_index(measurement->peers);
-
-    if (own > 0)
-        add_neighbour(measurement, own - 1);
-    if (own + 1 < peers_count(measurement->peers))
-        add_neighbour(measurement, own + 1);
-}
-
 /* Seconds of the slowest rank for this many exchanges, one after another. */
 static bool exchange(struct measurement *measurement, size_t bytes, unsigned rounds, double *seconds)
 {
@@ -95,10 +85,14 @@ static bool time_exchange(struct measurement *measurement, size_t bytes, double 
 static bool measure(struct measurement *measurement, struct link *link)
 {
     const double least = 1e-9;
-    size_t sides = peers_count(measurement->peers) > 2 ? 2 : 1;
+    size_t own = peers_index(measurement->peers), count = peers_count(measurement->peers);
+    size_t sides = count > 2 ? 2 : 1;
     double brief, full, moving;
 
-    add_neighbours(measurement);
+    if (own > 0)
+        add_neighbour(measurement, own - 1);
+    if (own + 1 < count)
+        add_neighbour(measurement, own + 1);
     if (!time_exchange(measurement, SHORT_BYTES, SHORT_SECONDS, &brief) ||
         !time_exchange(measurement, LONG_BYTES, LINK_SECONDS - SHORT_SECONDS, &full))
         return false;

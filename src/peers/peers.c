@@ -197,28 +197,22 @@ struct gathering {
     uint64_t room;
 };
 
-static void find_room(struct gathering *gathering)
-{
-    uint64_t most = 0, sum = 0;
-
-    for (size_t i = 0; i < peers_count(gathering->peers); i++) {
-        most = gathering->sizes[i] > most ? gathering->sizes[i] : most;
-        sum += gathering->sizes[i];
-    }
-    gathering->room = sum < GATHER_BYTES ? sum : most > GATHER_BYTES ? most : GATHER_BYTES;
-}
-
 static bool open_gathering(struct gathering *gathering, uint64_t size, struct fault *fault)
 {
     struct peers *peers = gathering->peers;
     size_t count = peers_count(peers);
+    uint64_t most = 0, sum = 0;
 
     gathering->sizes = mem_zeroed(count, 2 * sizeof *gathering->sizes, "what ranks bring", fault);
     if (!peers_agree(peers, gathering->sizes != NULL, fault) ||
         !peers->kind->list(peers->state, size, gathering->sizes, fault))
         return false;
     gathering->turn = gathering->sizes + count;
-    find_room(gathering);
+    for (size_t i = 0; i < count; i++) {
+        most = gathering->sizes[i] > most ? gathering->sizes[i] : most;
+        sum += gathering->sizes[i];
+    }
+    gathering->room = sum < GATHER_BYTES ? sum : most > GATHER_BYTES ? most : GATHER_BYTES;
     if (peers_lead(peers))
         gathering->buffer = mem_alloc((size_t)gathering->room, 1, "what other ranks bring", fault);
     return peers_agree(peers, !peers_lead(peers) || gathering->buffer != NULL, fault);

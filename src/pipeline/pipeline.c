@@ -35,16 +35,6 @@ static void *start_device(void *data)
     return NULL;
 }
 
-/* Among other pipelines it has been started, or soon is. */
-static void begin_start(struct pipeline *pipeline)
-{
-    const struct pipeline_request *request = pipeline->request;
-
-    pipeline->starts =
-        request->budget == NULL && selection_names_device(&request->plan) &&
-        thread_start(&pipeline->starter, THREAD_FULL_STACK, start_device, (void *)&request->plan);
-}
-
 static size_t codec_threads(const struct pipeline *pipeline)
 {
     return thread_count(pipeline->request->plan.threads);
@@ -149,12 +139,16 @@ static bool open_sources(struct pipeline *pipeline, struct fault *fault)
 static bool open_inputs(struct pipeline *pipeline, struct fault *fault)
 {
     const struct input_request input = input_request_of(pipeline), mask = mask_request_of(pipeline);
+    const struct pipeline_request *request = pipeline->request;
     struct ranks *ranks = &pipeline->ranks;
 
     if (!input_open_file(&pipeline->input, &input, ranks, fault) ||
         (mask.path != NULL && !input_open_file(&pipeline->mask, &mask, ranks, fault)))
         return false;
-    begin_start(pipeline);
+    /* Start a device that is named; among other pipelines it has been started, or soon is. */
+    pipeline->starts =
+        request->budget == NULL && selection_names_device(&request->plan) &&
+        thread_start(&pipeline->starter, THREAD_FULL_STACK, start_device, (void *)&request->plan);
     return peers_agree(ranks->all, open_sources(pipeline, fault), fault) &&
            input_watch(&pipeline->input, ranks, fault) &&
            (mask.path == NULL || input_watch(&pipeline->mask, ranks, fault));

@@ -113,15 +113,6 @@ static bool add(struct devices *devices, const char *name, uint64_t index, struc
     return true;
 }
 
-static bool add_all(struct devices *devices, unsigned count)
-{
-    /* "all" takes what there is; a list that names more than a run takes is refused instead. */
-    devices->all = true;
-    for (; devices->count < count && devices->count < DEVICES_MOST; devices->count++)
-        devices->indices[devices->count] = (int)devices->count;
-    return true;
-}
-
 static bool add_list(struct devices *devices, const char *name, const char *list, unsigned count,
                      struct fault *fault)
 {
@@ -179,10 +170,12 @@ bool devices_find(const char *name, struct devices *devices, struct fault *fault
     count = backend->count();
     if (count == 0)
         return refuse_absent(name, backend, count, fault);
-    if (strcmp(list, "all") == 0)
-        add_all(devices, count);
-    else if (!add_list(devices, name, list, count, fault))
+    devices->all = strcmp(list, "all") == 0;
+    if (!devices->all && !add_list(devices, name, list, count, fault))
         return false;
+    /* "all" takes what there is; a list that names more than a run takes has been refused instead. */
+    for (; devices->all && devices->count < count && devices->count < DEVICES_MOST; devices->count++)
+        devices->indices[devices->count] = (int)devices->count;
     return check_kinds(devices, name, fault);
 }
 

@@ -10,18 +10,6 @@ bool lane_open(struct lane *lane, const struct backend *backend, const struct de
     return backend->open(&lane->device, request, fault);
 }
 
-static bool prepare_step(struct lane *lane, const struct levels_step *step, struct fault *fault)
-{
-    /* Counted before anything is prepared, so that lane_close finds what there is after a failure. */
-    struct routine **routines = lane->routines[lane->step_count++];
-
-    for (size_t i = 0; i < step->step.count; i++) {
-        if (!lane->backend->prepare(lane->device, &step->forms[i], &routines[i], fault))
-            return false;
-    }
-    return true;
-}
-
 bool lane_prepare(struct lane *lane, const struct levels_step *steps, size_t step_count, struct fault *fault)
 {
     if (step_count == 0)
@@ -30,8 +18,12 @@ bool lane_prepare(struct lane *lane, const struct levels_step *steps, size_t ste
     if (lane->routines == NULL)
         return false;
     for (size_t i = 0; i < step_count; i++) {
-        if (!prepare_step(lane, &steps[i], fault))
-            return false;
+        /* Counted before anything is prepared, so that lane_close finds what there is after a failure. */
+        struct routine **routines = lane->routines[lane->step_count++];
+        for (size_t k = 0; k < steps[i].step.count; k++) {
+            if (!lane->backend->prepare(lane->device, &steps[i].forms[k], &routines[k], fault))
+                return false;
+        }
     }
     return true;
 }
@@ -59,17 +51,6 @@ void lane_destroy_fields(struct lane *lane)
 bool lane_is_in_own_memory(const struct lane *lane)
 {
     return lane->backend->memory(lane->device) == 0;
-}
-
-static void release_routines(struct lane *lane)
-{
-    for (size_t i = 0; i < lane->step_count; i++) {
-        for (size_t k = 0; k < LOWER_OPS; k++) {
-            if (lane->routines[i][k] != NULL)
-                lane->backend->release(lane->device, lane->routines[i][k]);
-        }
-    }
-    mem_free(lane->routines);
 }
 
 static bool hand_over(const struct lane *lanes, const struct shares_parcel *parcel, unsigned field,
@@ -102,7 +83,13 @@ void lane_close(struct lane *lane)
 {
     if (lane->device == NULL)
         return;
-    release_routines(lane);
+    for (size_t i = 0; i < lane->step_count; i++) {
+        for (size_t k = 0; k < LOWER_OPS; k++) {
+            if (lane->routines[i][k] != NULL)
+                lane->backend->release(lane->device, lane->routines[i][k]);
+        }
+    }
+    mem_free(lane->routines);
     lane->backend->close(lane->device);
     /* Reports still ask which device it was. */
     *lane = (struct lane){.backend = lane->backend, .index = lane->index};

@@ -269,19 +269,16 @@ static void weigh(struct op *op, unsigned weighed, double whole)
     }
 }
 
-/* A fused multiply-add of the work type. */
-static double link(enum work_type work, double weight, double value, double sum)
-{
-    return work == WORK_F32 ? (double)fmaf((float)weight, (float)value, (float)sum) : fma(weight, value, sum);
-}
-
-/* What a chain of taps makes of a constant. */
+/* What a chain of taps makes of a constant, by fused multiply-adds of the work type. */
 static double chain_constant(const struct op *op, double value)
 {
     double sum = op->tap_count == 0 ? 0.0 : work_round(op->work, op->taps[0].weight * value);
 
-    for (size_t i = 1; i < op->tap_count; i++)
-        sum = link(op->work, op->taps[i].weight, value, sum);
+    for (size_t i = 1; i < op->tap_count; i++) {
+        const double weight = op->taps[i].weight;
+        sum = op->work == WORK_F32 ? (double)fmaf((float)weight, (float)value, (float)sum)
+                                   : fma(weight, value, sum);
+    }
     return sum;
 }
 
@@ -411,19 +408,6 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
     return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
-/* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first one
-   in the order that is turned around. What is missing then has the extreme of those around it, which the next
-   side of a box needs; settle_present puts it right. */
-static void leave_out(struct op *op, const struct filter_body *body)
-{
-    op->missing = op->rank > 0 && op->rank + 1 < op->tap_count;
-    op->percent = body->percent;
-    if (op->missing || op->rank == 0)
-        return;
-    op->rank = 0;
-    op->descends = !op->descends;
-}
-
 /* The sample of a rank among those that a window reads. */
 static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window, unsigned axes,
                          const struct encoding *encoding, enum work_type work, struct step *step,
@@ -435,8 +419,17 @@ static bool lower_window(const struct stage *stage, size_t rank, const struct st
         return false;
     op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
     op->descends = stage->intensity.slope < 0.0;
-    if (encoding->missing)
-        leave_out(op, &stage->body);
+    if (!encoding->missing)
+        return true;
+    /* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first
+       one in the order that is turned around. What is missing then has the extreme of those around it, which
+       the next side of a box needs; settle_present puts it right. */
+    op->missing = op->rank > 0 && op->rank + 1 < op->tap_count;
+    op->percent = stage->body.percent;
+    if (!op->missing && op->rank > 0) {
+        op->rank = 0;
+        op->descends = !op->descends;
+    }
     return true;
 }
 

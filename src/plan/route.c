@@ -81,17 +81,6 @@ static void count(struct route_cost *cost, const struct route_pass *pass, uint64
     cost->again += 2.0 * (double)pass->overlap * (double)passes;
 }
 
-/* Leave out passes of steps that levels take alike; an even number, so that the planes stand where they do.
- */
-static void leave_out(struct route *route, const struct route_pass *pass, struct levels_mark end,
-                      struct route_cost *cost)
-{
-    uint64_t passes = levels_steps_alike(route->levels, route->at, end) / steps_of(pass) / 2 * 2;
-
-    route->at.step += passes * steps_of(pass);
-    count(cost, pass, passes);
-}
-
 /* Count the passes to a mark, those alike many at a time. */
 static void survey_to(struct route *route, struct levels_mark end, bool into_sink, struct route_cost *cost)
 {
@@ -101,8 +90,13 @@ static void survey_to(struct route *route, struct levels_mark end, bool into_sin
         struct route_pass pass = route_next(route, end, into_sink);
         route_take(route, &pass);
         count(cost, &pass, 1);
-        if (are_alike(route->levels, &before, &pass))
-            leave_out(route, &pass, end, cost);
+        if (are_alike(route->levels, &before, &pass)) {
+            /* Passes of steps that levels take alike are left out; an even number, so that the planes stand
+               where they do. */
+            uint64_t passes = levels_steps_alike(route->levels, route->at, end) / steps_of(&pass) / 2 * 2;
+            route->at.step += passes * steps_of(&pass);
+            count(cost, &pass, passes);
+        }
         before = pass;
         if (pass.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
             cost->spools = 1;

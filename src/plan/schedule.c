@@ -66,15 +66,6 @@ static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
     return size_most(1, size_least(bytes / size_most(1, plane_bytes), planes));
 }
 
-/* Whether little enough is computed twice in such slabs; nothing is where all planes have to be there before
-   a level begins. */
-static bool is_worth_seams(const struct schedule_request *request, const struct levels_walk *survey,
-                           size_t slab)
-{
-    return request->limits.slab > 0 || survey->depth >= request->levels->planes ||
-           slab >= LEAST_SEAMS * survey->seam;
-}
-
 static const struct size tightest = {.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
 
 /* Whether fields are in this process's own memory. There a window slides without moving anything. */
@@ -331,11 +322,15 @@ static bool fits(struct attempt *attempt, const struct size *size, uint64_t memo
 /* The roomiest sizes for levels of such a depth that fit. */
 static bool fit_sizes(struct attempt *attempt, const struct levels_walk *survey, uint64_t memory)
 {
-    struct size size = roomy_size(attempt->request, survey);
+    const struct schedule_request *request = attempt->request;
+    struct size size = roomy_size(request, survey);
+    /* Too much must not be computed twice; nothing is where all planes have to be there before a level
+       begins. */
+    const bool any_slab = request->limits.slab > 0 || survey->depth >= request->levels->planes;
 
     attempt->schedule.depth = survey->depth;
     do {
-        if (!is_worth_seams(attempt->request, survey, size.slab))
+        if (!any_slab && size.slab < LEAST_SEAMS * survey->seam)
             return false;
         if (fits(attempt, &size, memory))
             return true;

@@ -49,6 +49,13 @@ struct range shares_reached(const struct shares *shares, size_t index, size_t re
     return (struct range){first, end + size_least(all - end, reach) - first};
 }
 
+struct range shares_common(struct range a, struct range b)
+{
+    size_t first = size_most(a.first, b.first), end = size_least(a.first + a.count, b.first + b.count);
+
+    return (struct range){first, end > first ? end - first : 0};
+}
+
 unsigned shares_pieces(size_t planes, size_t reach)
 {
     return planes / LEAST_REACHES >= reach ? 3 : 1;

@@ -23,6 +23,9 @@ struct shares {
 /* Planes that stand on either side of the grid where it is unrolled; else 0. */
 size_t shares_overlap(const struct shares *shares);
 
+/* The planes that are in both. */
+struct range shares_common(struct range a, struct range b);
+
 /* The planes that a device owns, and the most that any of them does. */
 struct range shares_own(const struct shares *shares, size_t index);
 size_t shares_most(const struct shares *shares);

@@ -228,13 +228,6 @@ size_t split_most_planes(const struct split *split, const struct job *job)
     return size_divided_up(planes, split->members);
 }
 
-static struct range overlap(struct range a, struct range b)
-{
-    size_t first = size_most(a.first, b.first), end = size_least(a.first + a.count, b.first + b.count);
-
-    return (struct range){first, end > first ? end - first : 0};
-}
-
 struct range split_window(const struct split *split, size_t member, const struct job *job)
 {
     const struct range planes = job->planes;
@@ -246,7 +239,7 @@ struct range split_window(const struct split *split, size_t member, const struct
         shares.planes = grid_planes(&job->in.grid);
     own = shares_own(&shares, member);
     if (of_grid)
-        return overlap(own, planes);
+        return shares_common(own, planes);
     own.first += planes.first;
     return own;
 }

@@ -115,8 +115,10 @@ static void mark_damaged(struct png_chunks *chunks, const char *type)
         memcpy(chunks->damaged, type, sizeof chunks->damaged);
 }
 
-static void remember_loss(struct png_chunks *chunks, const char *type, const char *damage)
+static void drop(struct png_chunks *chunks, const char *type, const char *damage)
 {
+    diag_detail("%s: %s: dropped: %s", chunks->file_name, type,
+                damage != NULL ? damage : "does not describe a filtered picture");
     for (size_t i = 0; i < chunks->loss_count; i++)
         if (strcmp(chunks->losses[i].type, type) == 0)
             return;
@@ -125,13 +127,6 @@ static void remember_loss(struct png_chunks *chunks, const char *type, const cha
     struct png_loss *loss = &chunks->losses[chunks->loss_count++];
     memcpy(loss->type, type, sizeof loss->type);
     loss->damage = damage;
-}
-
-static void drop(struct png_chunks *chunks, const char *type, const char *damage)
-{
-    diag_detail("%s: %s: dropped: %s", chunks->file_name, type,
-                damage != NULL ? damage : "does not describe a filtered picture");
-    remember_loss(chunks, type, damage);
 }
 
 void png_chunks_drop(struct png_chunks *chunks, const char *type, const char *damage)

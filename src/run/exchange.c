@@ -51,22 +51,15 @@ static bool is_seen(const struct exchange *exchange, const struct shares_parcel 
     return way->from != way->to && exchange->seen[way->from] != NULL && exchange->seen[way->to] != NULL;
 }
 
-static bool create_lists(struct exchange *exchange)
-{
-    size_t ranks = exchange->plan->shares.count;
-    struct fault *fault = exchange->fault;
-
-    exchange->outgoing = mem_zeroed(ranks, sizeof *exchange->outgoing, "the exchange", fault);
-    exchange->seen = mem_zeroed(ranks, sizeof *exchange->seen, "the exchange", fault);
-    return exchange->outgoing != NULL && exchange->seen != NULL;
-}
-
 /* Count the bytes that this rank sends to each of the others in memory that they see. */
 static bool count_outgoing(struct exchange *exchange)
 {
     const struct shares *shares = &exchange->plan->shares;
+    struct fault *fault = exchange->fault;
 
-    if (!create_lists(exchange))
+    exchange->outgoing = mem_zeroed(shares->count, sizeof *exchange->outgoing, "the exchange", fault);
+    exchange->seen = mem_zeroed(shares->count, sizeof *exchange->seen, "the exchange", fault);
+    if (exchange->outgoing == NULL || exchange->seen == NULL)
         return false;
     for (size_t to = 0; to < shares->count; to++) {
         struct shares_walk walk = shares_walk_start(shares, to, 0, exchange->reach);

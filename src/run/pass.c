@@ -58,7 +58,7 @@ static struct range wanted(const struct run *run, const struct pass *pass)
 static bool observe(struct run *run, const struct pass *pass, const struct stop *end,
                     const struct io_slot *slot)
 {
-    struct range planes = sweep_overlap(slot->planes, wanted(run, pass));
+    struct range planes = shares_common(slot->planes, wanted(run, pass));
     const unsigned char *samples = slot->staging->samples;
 
     if (!is_observed(run, end) || planes.count == 0)
@@ -71,7 +71,7 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
 /* The planes of a buffer whose samples count in the outcomes: the wanted ones, each once. */
 static struct range counted(const struct run *run, const struct pass *pass, const struct io_slot *slot)
 {
-    return pass->from->of_run ? sweep_overlap(slot->planes, wanted(run, pass)) : (struct range){0, 0};
+    return pass->from->of_run ? shares_common(slot->planes, wanted(run, pass)) : (struct range){0, 0};
 }
 
 /* The next planes that the reader brings. */
@@ -419,7 +419,7 @@ static struct sweep_frame share_of(const struct run *run, const struct pass *pas
                                 .span = {own.first, own.first + own.count, false, false},
                                 .before = own.first - reached.first,
                                 .own = own,
-                                .leaving = sweep_overlap(own, wanted(run, pass))};
+                                .leaving = shares_common(own, wanted(run, pass))};
 }
 
 /* Some planes, with those beside them that they need. Both ends of an unrolled grid are open, where its last

@@ -81,14 +81,6 @@ void sweep_destroy(struct sweep *sweep)
     sweep->plane_changes = NULL;
 }
 
-struct range sweep_overlap(struct range a, struct range b)
-{
-    size_t first = a.first > b.first ? a.first : b.first;
-    size_t end = size_least(a.first + a.count, b.first + b.count);
-
-    return (struct range){first, end > first ? end - first : 0};
-}
-
 /* The planes of a field that are still needed, or will be handed over: as far back as levels look, what is to
  * leave, and what has come.
  */
@@ -119,15 +111,6 @@ static bool slide(struct sweep *sweep, struct fault *fault)
     return true;
 }
 
-/* Fields of the pass before serve this one if their grid is the same. */
-static bool fit_fields(struct sweep *sweep, struct fault *fault)
-{
-    if (sweep->levels.planes == sweep->field_planes)
-        return slide(sweep, fault);
-    lane_destroy_fields(sweep->lane);
-    return create_fields(sweep, sweep->levels.planes, fault) && slide(sweep, fault);
-}
-
 bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                  const struct sweep_frame *frame, double *changes, struct fault *fault)
 {
@@ -142,7 +125,11 @@ bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_ma
     sweep->gone = frame->leaving.first;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
-    return fit_fields(sweep, fault);
+    /* Fields of the pass before serve this one if their grid is the same. */
+    if (sweep->levels.planes == sweep->field_planes)
+        return slide(sweep, fault);
+    lane_destroy_fields(sweep->lane);
+    return create_fields(sweep, sweep->levels.planes, fault) && slide(sweep, fault);
 }
 
 void sweep_begin_levels(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
@@ -274,7 +261,7 @@ static bool list_changes(const struct sweep *sweep, const struct level *level, s
 static bool add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                        struct fault *fault)
 {
-    struct range own = sweep_overlap(planes, sweep->frame.own), part = {own.first, 0};
+    struct range own = shares_common(planes, sweep->frame.own), part = {own.first, 0};
     size_t channels = sweep->plan->job->in.grid.channels;
 
     for (size_t left = own.count; left > 0; left -= part.count) {
@@ -448,21 +435,17 @@ static bool advance_inside_and_send(struct sweep_team *team, size_t reach)
     return true;
 }
 
-/* Planes that go through the host's memory take as long as a level, so they go while the inside is computed,
-   unless shares are so small that a level in three pieces computes too much twice. Where GPUs reach each
-   other, all at once is faster (on two H200 by 5 % at 512 planes each). */
-static bool hides(const struct shares *shares, size_t reach)
-{
-    return reach > 0 && !shares->direct && shares_pieces(shares->planes / shares->count, reach) > 1;
-}
-
 /* A level, and the exchange for the next one. */
 static bool advance_and_exchange(struct sweep_team *team)
 {
+    const struct shares *shares = &team->shares;
     struct levels_walk next;
     size_t reach = next_reach(team, &next);
 
-    if (!hides(&team->shares, reach)) {
+    /* Planes that go through the host's memory take as long as a level, so they go while the inside is
+       computed, unless shares are so small that a level in three pieces computes too much twice. Where GPUs
+       reach each other, all at once is faster (on two H200 by 5 % at 512 planes each). */
+    if (reach == 0 || shares->direct || shares_pieces(shares->planes / shares->count, reach) == 1) {
         advance(team, WHOLE, 0);
         return exchange_at_once(team);
     }

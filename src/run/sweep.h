@@ -79,9 +79,6 @@ struct sweep_team {
     struct pool *aside; /* a thread that computes while this one looks after messages; or NULL */
 };
 
-/* The planes that are in both. */
-struct range sweep_overlap(struct range a, struct range b);
-
 /* Create a device's fields for a run; sweep_destroy releases them, also after a failure, and does nothing for
    a sweep of zeros. */
 bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lane, struct progress *progress,

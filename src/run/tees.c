@@ -105,7 +105,7 @@ static bool take_wanted(struct tees *tees, uint64_t step, const struct field *fi
     struct range wanted = tees->plan->job->window, own;
 
     wanted.first += tees->frame.overlap;
-    own = sweep_overlap(planes, wanted);
+    own = shares_common(planes, wanted);
     for (size_t i = 0; i < tees->count; i++) {
         if (tees->list[i].step == step && own.count > 0 && !take_all(tees, i, field, own, fault))
             return false;
