@@ -93,6 +93,11 @@ void diag_append(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+const char *diag_comma(const char *list)
+{
+    return *list != '\0' ? ", " : "";
+}
+
 const char *diag_printable(const char *text, char *line, size_t size)
 {
     size_t used = 0;

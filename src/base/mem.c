@@ -83,6 +83,13 @@ char *mem_text(const char *text, struct fault *fault)
     return copy;
 }
 
+bool mem_is_zero(const void *bytes, size_t size)
+{
+    const unsigned char *first = bytes;
+
+    return *first == 0 && memcmp(first, first + 1, size - 1) == 0;
+}
+
 void mem_free(void *pointer)
 {
     free(pointer);

@@ -100,6 +100,13 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
     }
 }
 
+int number_compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
 struct number_printed number_format_double(double value)
 {
     struct number_printed printed;

@@ -25,6 +25,9 @@ bool number_parse_bytes(const char *text, uint64_t *value);
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
                        size_t *count);
 
+/* The order of two doubles, neither of which is NaN, for qsort. */
+int number_compare(const void *left, const void *right);
+
 /* A number as text. It is as short-lived as any value: `number_format_bytes(1536.0).text` serves in the
    expression that it stands in. */
 struct number_printed {

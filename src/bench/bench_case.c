@@ -6,6 +6,7 @@
 #include "bench_case.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -296,13 +297,6 @@ bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, con
     return true;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
 /* Calls a run, so that a run is long enough to be timed. */
 static unsigned calls_for(double seconds)
 {
@@ -333,7 +327,7 @@ bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *w
             calls = calls_for(runs[0]);
     }
     /* The first run warmed up and set the number of calls. */
-    qsort(runs + 1, RUNS, sizeof *runs, compare_numbers);
+    qsort(runs + 1, RUNS, sizeof *runs, number_compare);
     *seconds = runs[1 + RUNS / 2];
     return true;
 }
@@ -424,7 +418,7 @@ static void measure_multiply_adds(struct bench_case *bench)
         return;
     for (int run = 0; run < MULTIPLYING_RUNS; run++)
         rates[run] = stand->backend->multiply_adds(stand->device, bench->request->work);
-    qsort(rates, MULTIPLYING_RUNS, sizeof *rates, compare_numbers);
+    qsort(rates, MULTIPLYING_RUNS, sizeof *rates, number_compare);
     bench->multiply_adds = rates[MULTIPLYING_RUNS / 2];
 }
 

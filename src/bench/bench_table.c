@@ -10,7 +10,6 @@
 #include "plot.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 static unsigned threads_of(const struct form *form)
@@ -77,22 +76,6 @@ void bench_table_head(struct bench_case *bench)
             "GB/s", "copy", "fma", "bytes", "comment");
 }
 
-static void remark(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
-
-/* Add to a comment. */
-static void remark(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-
-    if (used > 0 && used + 2 < size)
-        used += (size_t)snprintf(text + used, size - used, ", ");
-    va_start(arguments, format);
-    if (used < size)
-        vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 #define WHAT_A_PLAN_TAKES "what a plan takes"
 
 /* Why the row is as fast as it is. */
@@ -102,15 +85,15 @@ static void comment(const struct bench_case *bench, const struct bench_row *row,
 
     *text = '\0';
     if (bench_case_is_planned(bench, form))
-        remark(text, size, WHAT_A_PLAN_TAKES);
+        diag_append(text, size, WHAT_A_PLAN_TAKES);
     if (row->wish.tile_x > 0 && row->wish.tile_x == form->suggested_tile)
-        remark(text, size, "tile suggested by the occupancy calculator");
+        diag_append(text, size, "%stile suggested by the occupancy calculator", diag_comma(text));
     if (form->local_bytes > 0)
-        remark(text, size, "%zu bytes a thread spilled", form->local_bytes);
+        diag_append(text, size, "%s%zu bytes a thread spilled", diag_comma(text), form->local_bytes);
     if (form->bound != NULL)
-        remark(text, size, "blocks limited by %s", form->bound);
+        diag_append(text, size, "%sblocks limited by %s", diag_comma(text), form->bound);
     if (form->bound != NULL && form->waves < 1.0)
-        remark(text, size, "fills %.0f %% of the device", 100.0 * form->waves);
+        diag_append(text, size, ", fills %.0f %% of the device", 100.0 * form->waves);
 }
 
 static void print_text_row(struct bench_case *bench, const struct bench_row *row)
@@ -213,18 +196,17 @@ static void print_json_row(struct bench_case *bench, const struct bench_row *row
 
 static void name_row(const struct form *form, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", form->rung->name);
-
-    if (form->tile_x > 0 && used < size)
-        used += (size_t)snprintf(text + used, size - used, " %ux%u", form->tile_x, form->tile_y);
-    if (form->tile_z > 1 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "x%u", form->tile_z);
-    if (form->coarsen > 0 && used < size)
-        used += (size_t)snprintf(text + used, size - used, ", coarsened %u", form->coarsen);
-    if (form->stride > 1 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "x%u", form->stride);
-    if (form->steps > 0 && used < size)
-        snprintf(text + used, size - used, ", %u step%s", form->steps, number_plural(form->steps));
+    snprintf(text, size, "%s", form->rung->name);
+    if (form->tile_x > 0)
+        diag_append(text, size, " %ux%u", form->tile_x, form->tile_y);
+    if (form->tile_z > 1)
+        diag_append(text, size, "x%u", form->tile_z);
+    if (form->coarsen > 0)
+        diag_append(text, size, ", coarsened %u", form->coarsen);
+    if (form->stride > 1)
+        diag_append(text, size, "x%u", form->stride);
+    if (form->steps > 0)
+        diag_append(text, size, ", %u step%s", form->steps, number_plural(form->steps));
 }
 
 /* A rung that does not apply, which has no row, is shown by its name. */

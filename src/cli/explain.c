@@ -120,7 +120,7 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
         if (!plan->lanes[0].backend->settle(plan->lanes[0].device, op, &plan->shape, &wish, &form, &refusal))
             fprintf(stream, "          not %s\n", fault_reason(&refusal)); /* nobody gave --rung */
         else
-            diag_append(able, sizeof able, "%s%s", able[0] != '\0' ? ", " : "", rung->name);
+            diag_append(able, sizeof able, "%s%s", diag_comma(able), rung->name);
     }
     if (able[0] != '\0')
         fprintf(stream, "          could be: %s\n", able);

@@ -8,6 +8,7 @@
 
 #include "base/canvas.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "format/format.h"
 
@@ -65,13 +66,6 @@ static double value_of(const struct section *section, enum column column, size_t
     return column == BEFORE ? before : column == AFTER ? after : after - before;
 }
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The finite values of a column, of a difference without their sign; NaNs are remembered. */
 static size_t collect(const struct sections *sections, enum column column, double *values,
                       struct window *window)
@@ -103,7 +97,7 @@ static void settle_window(struct window *window, enum column column, double *val
     window->any = count > 0;
     if (count == 0)
         return;
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, number_compare);
     window->low = percentile(values, count, TAIL);
     window->high = percentile(values, count, 1.0 - TAIL);
     if (column == DIFFERENCE ? window->high == 0.0 : window->low == window->high) {

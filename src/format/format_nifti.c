@@ -627,20 +627,11 @@ static bool read_header(struct source *source, const struct source_request *requ
 
 /* ---- what other formats do not keep ---- */
 
-static bool is_zero(const unsigned char *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (bytes[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Fields from one to before another that say something. */
 static void list_fields(const struct raw_header *raw, unsigned from, unsigned end, char *dropped, size_t size)
 {
     for (unsigned i = from; i < end; i++) {
-        if (!is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
+        if (!mem_is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
             format_drop(dropped, size, layouts[i].name);
     }
 }

@@ -254,11 +254,6 @@ static void gather(const struct zarr_sink *state, const struct cell *cell, unsig
     }
 }
 
-static bool is_zero(const unsigned char *bytes, size_t size)
-{
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
 /* By a worker. */
 static void encode(void *context, size_t index, unsigned worker)
 {
@@ -268,7 +263,7 @@ static void encode(void *context, size_t index, unsigned worker)
 
     gather(state, &slot->cell, chunk);
     slot->size = 0;
-    slot->failed = !is_zero(chunk, codec_plain_bytes(&state->layout.chain)) &&
+    slot->failed = !mem_is_zero(chunk, codec_plain_bytes(&state->layout.chain)) &&
                    !codec_encode(state->at_work[worker].codec, chunk, slot->coded, &slot->size, &slot->fault);
 }
 

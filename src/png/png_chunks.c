@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -186,36 +185,21 @@ static bool tells_frames(const struct png_chunks *chunks, const char *type)
 }
 
 /* Put another item on a list in words; what does not fit is cut off. */
-static void list(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
-
-static void list(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    if (used > 0 && used < size)
-        used += (size_t)snprintf(text + used, size - used, ", ");
-    if (used >= size)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 void png_chunks_list_dropped(const struct png_chunks *chunks, char *text, size_t size)
 {
     text[0] = '\0';
     if (chunks->frames_lost > 0)
-        list(text, size, "%zu frame%s of an animation", chunks->frames_lost,
-             number_plural(chunks->frames_lost));
+        diag_append(text, size, "%zu frame%s of an animation", chunks->frames_lost,
+                    number_plural(chunks->frames_lost));
     for (size_t i = 0; i < chunks->loss_count; i++) {
         const struct png_loss *loss = &chunks->losses[i];
         if (loss->damage != NULL)
-            list(text, size, "%s (%s)", loss->type, loss->damage);
+            diag_append(text, size, "%s%s (%s)", diag_comma(text), loss->type, loss->damage);
         else if (!tells_frames(chunks, loss->type))
-            list(text, size, "%s", loss->type);
+            diag_append(text, size, "%s%s", diag_comma(text), loss->type);
     }
     if (chunks->loss_count == PNG_LOSSES_MOST)
-        list(text, size, "perhaps more");
+        diag_append(text, size, "%sperhaps more", diag_comma(text));
 }
 
 void png_chunks_release(struct png_chunks *chunks)
