@@ -40,9 +40,9 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
         steps -= job->stages[i].converted && stage_is_from_user(&job->stages[i])
                      ? (double)job->stages[i].steps
                      : 0.0;
-    return steps > 0.0 && summary->compute > 0.0
+    return steps > 0.0 && summary->seconds.compute > 0.0
                ? (double)(job->in.volumes * job_columns(job) * planes * grid_plane_samples(&job->computed)) *
-                     steps / summary->compute
+                     steps / summary->seconds.compute
                : NAN;
 }
 
@@ -66,11 +66,12 @@ double record_file_bytes(const struct job *job)
 
 void record_spans(const struct run_summary *summary, struct record_span *spans)
 {
+    const struct run_seconds *spent = &summary->seconds;
     const struct record_span all[RECORD_SPANS] = {
-        {"start", summary->start, summary->start},       {"read", summary->read, summary->reading},
-        {"stats", summary->stats, summary->stats},       {"upload", summary->upload, summary->upload},
-        {"compute", summary->compute, summary->compute}, {"download", summary->download, summary->download},
-        {"write", summary->write, summary->writing},
+        {"start", spent->start, spent->start},       {"read", spent->read, spent->reading},
+        {"stats", spent->stats, spent->stats},       {"upload", spent->upload, spent->upload},
+        {"compute", spent->compute, spent->compute}, {"download", spent->download, spent->download},
+        {"write", spent->write, spent->writing},
     };
 
     memcpy(spans, all, sizeof all);

@@ -69,13 +69,13 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     struct record_span spans[RECORD_SPANS];
 
     record_spans(summary, spans);
-    fprintf(stream, "seconds   %.4f", summary->total);
+    fprintf(stream, "seconds   %.4f", summary->seconds.total);
     for (size_t i = 0; i < RECORD_SPANS; i++) {
         /* A share of the total is that of one thread: several that do the same work at once are not added
            up. */
         if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
             fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
-                    spans[i].seconds, 100.0 * spans[i].each / summary->total);
+                    spans[i].seconds, 100.0 * spans[i].each / summary->seconds.total);
     }
     fprintf(stream, "\n");
 }
@@ -145,7 +145,8 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, "rate      ");
     if (!isnan(rate))
         fprintf(stream, "%.1f Msample-steps/s of computing, ", rate / 1e6);
-    fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
+    fprintf(stream, "%.1f MB/s from input to output\n",
+            record_file_bytes(job) / summary->seconds.total / 1e6);
     notes_print_losses(stream, job, summary);
 }
 

@@ -310,13 +310,13 @@ static void print_seconds(struct json *json, const struct run_summary *summary)
 
     record_spans(summary, spans);
     json_begin_object(json, "seconds");
-    json_number(json, "total", summary->total);
+    json_number(json, "total", summary->seconds.total);
     for (size_t i = 0; i < RECORD_SPANS; i++)
         json_number(json, spans[i].name, spans[i].seconds);
     json_end_object(json);
     json_begin_object(json, "busy");
     for (size_t i = 0; i < RECORD_SPANS; i++)
-        json_number(json, spans[i].name, spans[i].each / summary->total);
+        json_number(json, spans[i].name, spans[i].each / summary->seconds.total);
     json_end_object(json);
 }
 
@@ -473,7 +473,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     print_checks(&json, &summary->checks);
     print_seconds(&json, summary);
     json_number(&json, "samples_steps_per_second", record_rate(plan, summary));
-    json_number(&json, "bytes_per_second", record_file_bytes(job) / summary->total);
+    json_number(&json, "bytes_per_second", record_file_bytes(job) / summary->seconds.total);
     if (summary->tallies_in != NULL) {
         print_tallies(&json, "stats_in", summary->tallies_in, &job->in);
         print_tallies(&json, "stats_out", summary->tallies_out, &job->out);

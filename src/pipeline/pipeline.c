@@ -797,7 +797,7 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     if (!run_plan(&pipeline->plan, request, &pipeline->input.source, sink, &pipeline->summary, fault))
         return false;
     while (++request->volume < pipeline->job.in.volumes) {
-        struct run_summary summary = {.start = 0.0};
+        struct run_summary summary = {.seconds = {.start = 0.0}};
         bool done = peers_agree(&pipeline->ranks.team, begin_mask_again(pipeline, fault), fault) &&
                     run_plan(&pipeline->plan, request, &pipeline->input.source, sink, &summary, fault);
         run_summary_add(&pipeline->summary, &pipeline->job, request->volume, &summary);

@@ -72,16 +72,6 @@ size_t observer_stats_bytes(const struct job *job)
                              : others + 2 * job->window.count * job->in.grid.channels * sizeof(struct tally);
 }
 
-static bool keep(struct observer_stats *stats, struct fault *fault)
-{
-    for (size_t end = 0; stats->plan->job->members > 1 && end < 2; end++) {
-        stats->kept[end] = new_tallies(stats->plan, stats->plan->job->window.count, fault);
-        if (stats->kept[end] == NULL)
-            return false;
-    }
-    return true;
-}
-
 void observer_stats_free(struct observer_stats *stats)
 {
     mem_free(stats->planes);
@@ -101,7 +91,12 @@ static bool begin_stats(void *state, const struct plan *plan, struct fault *faul
     stats->in = new_tallies(plan, volumes, fault);
     stats->out = stats->in == NULL ? NULL : new_tallies(plan, volumes, fault);
     stats->planes = stats->out == NULL ? NULL : new_tallies(plan, planes, fault);
-    return stats->planes != NULL && keep(stats, fault);
+    for (size_t end = 0; stats->planes != NULL && plan->job->members > 1 && end < 2; end++) {
+        stats->kept[end] = new_tallies(plan, plan->job->window.count, fault);
+        if (stats->kept[end] == NULL)
+            return false;
+    }
+    return stats->planes != NULL;
 }
 
 /* Planes one after the other, whatever comes together. */

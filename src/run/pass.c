@@ -68,12 +68,6 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
     return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
-/* The planes of a buffer whose samples count in the outcomes: the wanted ones, each once. */
-static struct range counted(const struct run *run, const struct pass *pass, const struct io_slot *slot)
-{
-    return pass->from->of_run ? shares_common(slot->planes, wanted(run, pass)) : (struct range){0, 0};
-}
-
 /* The next planes that the reader brings. */
 static bool take_slot(struct run *run, struct pass *pass, struct io_slot **slot)
 {
@@ -114,12 +108,16 @@ static bool take_batch(struct run *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
     struct sweep *sweep = run->sweep;
+    struct range counted = {0, 0}; /* planes whose samples count in the outcomes */
     struct io_slot *slot;
 
     if (parallel_loop_has_failed(run->loop, run->fault) || !take_needed(run, pass, &slot) ||
-        !observe(run, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, run->fault) ||
-        !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
-                                    slot->staging, slot->planes, counted(run, pass, slot), run->fault))
+        !observe(run, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, run->fault))
+        return false;
+    if (pass->from->of_run)
+        counted = shares_common(slot->planes, wanted(run, pass));
+    if (!run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
+                                    slot->staging, slot->planes, counted, run->fault))
         return false;
     progress_add(run->progress, (double)slot->planes.count * plan->plane_samples);
     sweep_feed(sweep, slot->planes.count);
@@ -402,12 +400,6 @@ static void close_pass(struct run *run, struct pass *pass, bool done)
     run->seconds.download += close_ring(&run->lane->out);
 }
 
-/* Whether the one pass of a run goes only over the planes that those of a part need. */
-static bool streams_part(const struct run *run)
-{
-    return run->plan->window.count < run->plan->shape.planes;
-}
-
 /* A lane reads its own planes; there is room before them for those that others hand over. */
 static struct sweep_frame share_of(const struct run *run, const struct pass *pass)
 {
@@ -446,7 +438,8 @@ static struct sweep_frame planes_of(const struct run *run, const struct pass *pa
 
     if (is_shared(run))
         return share_of(run, pass);
-    if (streams_part(run))
+    /* The one pass of a run over a part goes only over the planes that those of the part need. */
+    if (run->plan->window.count < planes)
         return some_of(run, pass, part);
     return (struct sweep_frame){.overlap = overlap,
                                 .span = {0, planes + 2 * overlap, overlap > 0, overlap > 0},
@@ -479,21 +472,9 @@ static bool make_alone(struct run *run, struct pass *pass)
 struct move {
     const struct run *run;
     const struct pass *pass;
-    struct pass_seconds seconds[DEVICES_MOST];
+    struct run_seconds seconds[DEVICES_MOST];
     struct outcomes outcomes[DEVICES_MOST];
 };
-
-/* The pass by which a member moves its own planes; it has no levels. */
-static struct pass moving(const struct run *run, const struct pass *pass)
-{
-    const struct levels_mark mark = pass->from != NULL ? pass->begin : pass->end;
-
-    return (struct pass){.begin = mark,
-                         .end = mark,
-                         .overlap = shares_overlap(&run->plan->shares),
-                         .from = pass->from,
-                         .to = pass->to};
-}
 
 /* The run of a member by itself: a team of one, whose planes are those of its share. */
 static struct run run_of_member(const struct run *all, size_t member, struct parallel_loop *loop,
@@ -511,16 +492,21 @@ static struct run run_of_member(const struct run *all, size_t member, struct par
     run.share = all->plan->shares.first + member;
     run.loop = loop;
     run.fault = fault;
-    run.seconds = (struct pass_seconds){.start = 0.0};
+    run.seconds = (struct run_seconds){.start = 0.0};
     run.outcomes = (struct outcomes){.strays = 0};
     return run;
 }
 
-/* One member's turn of moving planes. */
+/* One member's turn of moving planes: a pass over its own, without levels. */
 static bool move_share(void *context, size_t index, struct parallel_loop *loop, struct fault *fault)
 {
     struct move *move = context;
-    struct pass pass = moving(move->run, move->pass);
+    const struct levels_mark mark = move->pass->from != NULL ? move->pass->begin : move->pass->end;
+    struct pass pass = {.begin = mark,
+                        .end = mark,
+                        .overlap = shares_overlap(&move->run->plan->shares),
+                        .from = move->pass->from,
+                        .to = move->pass->to};
     struct run own = run_of_member(move->run, index, loop, fault);
     bool done = make_alone(&own, &pass) &&
                 (pass.to != NULL || own.lane->backend->tell_outcomes(own.lane->device, &own.outcomes, fault));
@@ -530,20 +516,11 @@ static bool move_share(void *context, size_t index, struct parallel_loop *loop, 
     return done;
 }
 
-/* Members need not wait for each other where planes can be read or written anywhere, and nobody observes them
- * in order. */
-static bool goes_side_by_side(const struct run *run, const struct pass *pass)
-{
-    const struct stop *end = pass->from != NULL ? pass->from : pass->to;
-
-    return end->random && !end->one_reader && !is_observed(run, end);
-}
-
 /* Members side by side take as long as the slowest of them; the threads that read and write for them are
    counted each. */
-static void add_seconds(struct pass_seconds *all, const struct pass_seconds *members, size_t count)
+static void add_seconds(struct run_seconds *all, const struct run_seconds *members, size_t count)
 {
-    struct pass_seconds slowest = {.start = 0.0};
+    struct run_seconds slowest = {.start = 0.0};
 
     for (size_t i = 0; i < count; i++) {
         all->read += members[i].read;
@@ -565,7 +542,10 @@ static void add_seconds(struct pass_seconds *all, const struct pass_seconds *mem
 static bool move_planes(struct run *run, const struct pass *pass)
 {
     const size_t count = run->team.shares.held;
-    const bool beside = count > 1 && goes_side_by_side(run, pass);
+    const struct stop *end = pass->from != NULL ? pass->from : pass->to;
+    /* Members need not wait for each other where planes can be read or written anywhere, and nobody observes
+       them in order. */
+    const bool beside = count > 1 && end->random && !end->one_reader && !is_observed(run, end);
     struct move move = {.run = run, .pass = pass};
     bool done = (beside ? parallel_for : serial_for)(count, move_share, &move, run->fault);
 

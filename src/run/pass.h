@@ -11,18 +11,13 @@
 #include "plan/plan.h"
 #include "io.h"
 #include "observer.h"
+#include "run.h"
 #include "stops.h"
 #include "sweep.h"
 #include "tees.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* Seconds by what they were spent on. */
-struct pass_seconds {
-    double start, read, upload, download, write;
-    double reading, writing; /* the mean of the threads that read or write at once */
-};
 
 /* A run: the things that its passes have in common, and the sums of all of them. */
 struct run {
@@ -42,7 +37,7 @@ struct run {
     const struct sink *sink; /* of the run */
     struct encoding encode;  /* of the output, with the range of --out-range=auto once it is known */
     bool unmapped;           /* --out-range=auto has found no finite value */
-    struct pass_seconds seconds;
+    struct run_seconds seconds;
     struct outcomes outcomes;
 };
 

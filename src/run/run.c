@@ -120,23 +120,19 @@ static struct levels_mark trial_start(const struct running *running)
     return (struct levels_mark){running->run.job->stage_count - 1, 0};
 }
 
-/* The RMS of a step in values, from the sums of all its channels in samples. */
-static double change_of(const struct running *running, const double *sums)
+/* Keep the change of a checked step: its RMS in values, from the sums of all its channels in samples. Returns
+   whether it is small enough for the run to end. */
+static bool judge(struct running *running, uint64_t step, const double *sums)
 {
     const struct grid *grid = &running->run.job->in.grid;
+    const struct stage *last = last_stage(running);
     double total = 0.0;
 
     for (unsigned channel = 0; channel < grid->channels; channel++)
         total += sums[channel];
-    return sqrt(total / (double)grid_samples(grid)) * intensity_unit(&last_stage(running)->intensity);
-}
-
-/* Keep the change of a checked step. Returns whether it is small enough for the run to end. */
-static bool judge(struct running *running, uint64_t step, const double *sums)
-{
-    running->until.last_change = change_of(running, sums);
+    running->until.last_change = sqrt(total / (double)grid_samples(grid)) * intensity_unit(&last->intensity);
     convergence_add(&running->until.checks, step, running->until.last_change);
-    return running->until.last_change < last_stage(running)->until;
+    return running->until.last_change < last->until;
 }
 
 /* Judge the checked ones of `steps` steps in a row, whose changes are known. Returns how many of the steps
@@ -491,16 +487,6 @@ static uint64_t certain_steps(const struct plan *plan)
     return steps;
 }
 
-/* The seconds of the lane that computed the longest. */
-static double compute_seconds(const struct run *run)
-{
-    double most = 0.0;
-
-    for (size_t i = 0; i < run->plan->shares.held; i++)
-        most = fmax(most, run->team.members[i].seconds);
-    return most;
-}
-
 static struct run_share share_of(const struct run *run, size_t index)
 {
     const struct sweep *sweep = &run->team.members[index];
@@ -514,16 +500,7 @@ static struct run_share share_of(const struct run *run, size_t index)
 static struct run_summary summarise(const struct running *running)
 {
     const struct run *run = &running->run;
-    const struct pass_seconds *seconds = &run->seconds;
-    struct run_summary summary = {.start = seconds->start,
-                                  .read = seconds->read,
-                                  .reading = seconds->reading,
-                                  .stats = running->stats.seconds,
-                                  .upload = seconds->upload,
-                                  .compute = compute_seconds(run),
-                                  .download = seconds->download,
-                                  .write = seconds->write + run->tees.seconds,
-                                  .writing = seconds->writing + run->tees.seconds,
+    struct run_summary summary = {.seconds = run->seconds,
                                   .steps = certain_steps(run->plan) + running->until.steps,
                                   .checks = running->until.checks,
                                   .last_change = running->until.last_change,
@@ -534,8 +511,14 @@ static struct run_summary summarise(const struct running *running)
                                   .tallies_in = running->stats.in,
                                   .tallies_out = running->stats.out};
 
-    for (size_t i = 0; i < run->plan->shares.held; i++)
+    summary.seconds.stats = running->stats.seconds;
+    summary.seconds.write += run->tees.seconds;
+    summary.seconds.writing += run->tees.seconds;
+    /* That of the lane that computed the longest. */
+    for (size_t i = 0; i < run->plan->shares.held; i++) {
         summary.shares[i] = share_of(run, i);
+        summary.seconds.compute = fmax(summary.seconds.compute, summary.shares[i].compute);
+    }
     return summary;
 }
 
@@ -584,7 +567,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
         summary->high = intensity_value(&plan->job->intensity, run->encode.high);
     }
     release(&running);
-    summary->total = start_seconds(&running) + clock_seconds() - begun;
+    summary->seconds.total = start_seconds(&running) + clock_seconds() - begun;
     return done;
 }
 
@@ -606,16 +589,16 @@ void run_summary_add(struct run_summary *all, const struct job *job, size_t inde
         all->shares[i].handed_bytes += volume->shares[i].handed_bytes;
         all->shares[i].handing += volume->shares[i].handing;
     }
-    all->start += volume->start;
-    all->stats += volume->stats;
-    all->read += volume->read;
-    all->reading += volume->reading;
-    all->upload += volume->upload;
-    all->compute += volume->compute;
-    all->download += volume->download;
-    all->write += volume->write;
-    all->writing += volume->writing;
-    all->total += volume->total;
+    all->seconds.start += volume->seconds.start;
+    all->seconds.stats += volume->seconds.stats;
+    all->seconds.read += volume->seconds.read;
+    all->seconds.reading += volume->seconds.reading;
+    all->seconds.upload += volume->seconds.upload;
+    all->seconds.compute += volume->seconds.compute;
+    all->seconds.download += volume->seconds.download;
+    all->seconds.write += volume->seconds.write;
+    all->seconds.writing += volume->seconds.writing;
+    all->seconds.total += volume->seconds.total;
     output_add_outcomes(&all->outcomes, &volume->outcomes);
 }
 

@@ -37,11 +37,16 @@ struct run_share {
     double handing;        /* seconds that this took, partly while it computed */
 };
 
-/* The figures of a run; seconds by what they were spent on, at the same time where that was possible. The
-   start is that of the device, too. */
-struct run_summary {
+/* Seconds by what they were spent on, at the same time where that was possible. The start is that of the
+   device, too. */
+struct run_seconds {
     double start, read, stats, upload, compute, download, write, total;
-    double reading, writing;   /* the same for one of the threads that read or write at once, in the mean */
+    double reading, writing; /* the same for one of the threads that read or write at once, in the mean */
+};
+
+/* The figures of a run. */
+struct run_summary {
+    struct run_seconds seconds;
     uint64_t steps;            /* steps that all stages have taken */
     struct convergence checks; /* what was found at the steps that --until checked */
     double last_change;        /* RMS change of the last step that was checked; NaN: none was */

@@ -575,19 +575,11 @@ static bool begin_levels(struct sweep_team *team)
     return done;
 }
 
-/* Planes that ranks send each other come from no file and go into none, so what was seen of them does not
-   count. */
-static bool leave_out_outcomes(const struct sweep_team *team)
-{
-    const struct lane *lane = team->members->lane;
-    struct outcomes of_exchange = {.strays = 0};
-
-    return !has_others(team) || lane->backend->tell_outcomes(lane->device, &of_exchange, team->fault);
-}
-
 /* After the last level: what each member has done, and where its result is. */
 static bool end_levels(struct sweep_team *team, size_t planes)
 {
+    const struct lane *lane = team->members->lane;
+    struct outcomes of_exchange = {.strays = 0};
     bool done = true;
 
     for (size_t i = 0; done && i < team->shares.held; i++) {
@@ -598,7 +590,10 @@ static bool end_levels(struct sweep_team *team, size_t planes)
         sweep->swept = sweep->fed;
         done = end_span(sweep, team->fault);
     }
-    return done && leave_out_outcomes(team);
+    /* Planes that ranks send each other come from no file and go into none, so what was seen of them does not
+       count. */
+    return done &&
+           (!has_others(team) || lane->backend->tell_outcomes(lane->device, &of_exchange, team->fault));
 }
 
 /* Every process gets to the end of this function, whatever fails, since others wait for what it sends. */
