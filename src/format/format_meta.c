@@ -142,19 +142,11 @@ struct axes {
 static bool read_extents(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
-    const char *dims, *sizes, *channels = text_header_find(fields, "ElementNumberOfChannels");
-    uint64_t count, of_sample = 1;
+    const char *channels = text_header_find(fields, "ElementNumberOfChannels");
+    uint64_t of_sample = 1;
 
-    if (!text_header_require(fields, "NDims", &dims, fault) ||
-        !text_header_require(fields, "DimSize", &sizes, fault))
+    if (!text_header_extents(fields, "NDims", "DimSize", DIMS_MOST, axes->sizes, &axes->count, fault))
         return false;
-    if (!number_parse_count(dims, &count) || count < 1 || count > DIMS_MOST)
-        return text_header_refuse(fields, "NDims", dims, "not a number from 1 to 10", fault);
-    if (!text_header_counts(sizes, DIMS_MOST, axes->sizes, &axes->count))
-        return text_header_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
-    if (axes->count != count)
-        return fault_set_for(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
-                             axes->count, number_plural(axes->count), (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
         return text_header_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
     return volume_set_extents(source, "DimSize", axes->sizes, axes->count, of_sample, fault);

@@ -222,25 +222,6 @@ struct axes {
     double spacings[VOLUME_AXES_MOST], lengths[VOLUME_AXES_MOST], spacing[VOLUME_AXES_MOST];
 };
 
-static bool read_sizes(const struct text_header *fields, struct axes *axes, struct fault *fault)
-{
-    const char *dimension, *sizes;
-    uint64_t count;
-    size_t found;
-
-    if (!text_header_require(fields, "dimension", &dimension, fault) ||
-        !text_header_require(fields, "sizes", &sizes, fault))
-        return false;
-    if (!number_parse_count(dimension, &count) || count < 1 || count > VOLUME_AXES_MOST)
-        return text_header_refuse(fields, "dimension", dimension, "not a number from 1 to 16", fault);
-    axes->count = (size_t)count;
-    if (!text_header_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
-        return text_header_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
-    return found == axes->count ||
-           fault_set_for(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
-                         number_plural(found), axes->count);
-}
-
 /* Whether the first axis has the kind of channels whose last is alpha. */
 static bool begins_with_alpha(const char *kinds)
 {
@@ -386,7 +367,10 @@ static bool read_axes(struct source *source, struct fault *fault)
     struct axes *axes = mem_zeroed(1, sizeof *axes, "a header", fault);
 
     ((struct volume *)source->state)->parsed = axes;
-    if (axes == NULL || !read_sizes(fields, axes, fault) || !read_kinds(fields, axes, fault))
+    if (axes == NULL ||
+        !text_header_extents(fields, "dimension", "sizes", VOLUME_AXES_MOST, axes->sizes, &axes->count,
+                             fault) ||
+        !read_kinds(fields, axes, fault))
         return false;
     for (size_t i = 0; i < axes->count; i++)
         axes->spacings[i] = axes->lengths[i] = NAN;

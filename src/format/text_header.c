@@ -222,7 +222,7 @@ static bool is_at_end(const char *value)
     return value[strspn(value, " \t,")] == '\0';
 }
 
-bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count)
+static bool parse_counts(const char *value, size_t most, uint64_t *counts, size_t *count)
 {
     char word[64];
 
@@ -231,6 +231,26 @@ bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t
             return false;
     }
     return is_at_end(value);
+}
+
+bool text_header_extents(const struct text_header *fields, const char *dims, const char *sizes, size_t most,
+                         uint64_t *extents, size_t *count, struct fault *fault)
+{
+    const char *dims_told, *sizes_told;
+    uint64_t axes;
+    char expected[64];
+
+    if (!text_header_require(fields, dims, &dims_told, fault) ||
+        !text_header_require(fields, sizes, &sizes_told, fault))
+        return false;
+    snprintf(expected, sizeof expected, "not a number from 1 to %zu", most);
+    if (!number_parse_count(dims_told, &axes) || axes < 1 || axes > most)
+        return text_header_refuse(fields, dims, dims_told, expected, fault);
+    if (!parse_counts(sizes_told, most, extents, count))
+        return text_header_refuse(fields, sizes, sizes_told, "not whole numbers, or too large ones", fault);
+    return *count == axes ||
+           fault_set_for(fault, STATUS_INPUT, fields->file, "%s: %zu value%s for %s %llu", sizes, *count,
+                         number_plural(*count), dims, (unsigned long long)axes);
 }
 
 bool text_header_numbers(const char *value, size_t most, double *numbers, size_t *count)

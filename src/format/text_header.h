@@ -89,10 +89,13 @@ unsigned text_header_roles(const struct known_field *known, const struct field *
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
                       bool others, char *dropped, size_t size);
 
-/* Parse whole numbers with space between them, at most `most`. False, without a fault, for anything else. */
-bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count);
+/* Read the extents of an array: field `sizes` has as many whole numbers, 1 to `most`, as field `dims` says.
+ */
+bool text_header_extents(const struct text_header *fields, const char *dims, const char *sizes, size_t most,
+                         uint64_t *extents, size_t *count, struct fault *fault);
 
-/* The same for any numbers, NaN included. */
+/* Parse numbers, NaN included, with space between them, at most `most`. False, without a fault, for anything
+   else. */
 bool text_header_numbers(const char *value, size_t most, double *numbers, size_t *count);
 
 #endif
