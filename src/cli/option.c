@@ -141,7 +141,8 @@ bool option_refuse(struct parsing *parsing, const char *value, const char *expec
     return fault_set_for(parsing->fault, STATUS_USAGE, value, "expected %s", expected);
 }
 
-bool option_refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant)
+/* `meant`: what may have been meant, or NULL. */
+static bool refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant)
 {
     option_refuse(parsing, value, expected);
     return suggest_add(parsing->fault, meant, "");
@@ -195,8 +196,8 @@ bool option_cube(struct parsing *parsing, const char *value)
     char meant[72];
 
     if (!number_parse_count(value, &side) || side == 0 || side > (uint64_t)1 << 53)
-        return option_refuse_for(parsing, value, "a whole number above 0",
-                                 meant_dims("-d ", value, 3, meant, sizeof meant));
+        return refuse_for(parsing, value, "a whole number above 0",
+                          meant_dims("-d ", value, 3, meant, sizeof meant));
     if (parsing->options->source.has_dims && !parsing->has_cube)
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "-d already gives the extents");
     parsing->has_cube = true;
@@ -212,7 +213,7 @@ bool option_dims(struct parsing *parsing, const char *value)
     char list[72];
 
     if (!read_extents(value, picture ? 2 : 1, most, extents, &count))
-        return option_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
+        return refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
     if (parsing->has_cube)
         return fault_set_for(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
@@ -339,8 +340,7 @@ static bool option_pair(struct parsing *parsing, const char *value, const char *
     if (!read_pair(value, &counts[0], &counts[1])) {
         snprintf(expected, sizeof expected, "%s, whole numbers from 1 to " TEXT(MOST_TILE), form);
         suggest_separator(value, 'x', meant, sizeof meant); /* "32,8" is meant as 32x8 */
-        return option_refuse_for(parsing, value, expected,
-                                 read_pair(meant, &counts[0], &counts[1]) ? meant : NULL);
+        return refuse_for(parsing, value, expected, read_pair(meant, &counts[0], &counts[1]) ? meant : NULL);
     }
     *first = (unsigned)counts[0];
     *second = (unsigned)counts[1];

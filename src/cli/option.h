@@ -91,8 +91,7 @@ option_function option_rung, option_tile, option_coarsen;
 option_function option_out_range, option_missing, option_report, option_tee, option_frames;
 option_function option_messages, option_program;
 
-/* Refuse a value. `meant`: what may have been meant, or NULL. */
+/* Refuse a value. */
 bool option_refuse(struct parsing *parsing, const char *value, const char *expected);
-bool option_refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant);
 
 #endif

@@ -17,7 +17,8 @@
 #define LINE_BYTES 254
 #define MOST_LINES 1000000
 
-bool stencil_comes_before(const struct tap *a, const struct tap *b)
+/* Raster order: by z, then y, then x. */
+static bool comes_before(const struct tap *a, const struct tap *b)
 {
     if (a->dz != b->dz)
         return a->dz < b->dz;
@@ -33,7 +34,7 @@ static size_t place_of(const struct stencil *stencil, const struct tap *tap)
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (stencil_comes_before(&stencil->taps[middle], tap))
+        if (comes_before(&stencil->taps[middle], tap))
             low = middle + 1;
         else
             high = middle;
@@ -50,7 +51,7 @@ bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight,
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d reaches farther than %d samples", dx, dy,
                            dz, STENCIL_REACH);
     /* The place has a tap that does not come after this one: it is the same offset. */
-    if (place < stencil->count && !stencil_comes_before(&tap, &stencil->taps[place]))
+    if (place < stencil->count && !comes_before(&tap, &stencil->taps[place]))
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d is given twice", dx, dy, dz);
     /* A weight of 0 makes no tap, but only after its offset was checked like that of any other. */
     if (weight == 0.0)
@@ -263,9 +264,9 @@ static int compare_taps(const void *left, const void *right)
 {
     const struct given_tap *a = left, *b = right;
 
-    if (stencil_comes_before(&a->tap, &b->tap))
+    if (comes_before(&a->tap, &b->tap))
         return -1;
-    if (stencil_comes_before(&b->tap, &a->tap))
+    if (comes_before(&b->tap, &a->tap))
         return 1;
     return a->line < b->line ? -1 : 1;
 }

@@ -16,9 +16,6 @@ struct tap {
     double weight;
 };
 
-/* Raster order: by z, then y, then x. */
-bool stencil_comes_before(const struct tap *a, const struct tap *b);
-
 /* Begins as {0}. Taps of weight zero do not exist. */
 struct stencil {
     size_t count, capacity;

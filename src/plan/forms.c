@@ -17,7 +17,8 @@ bool forms_is_single(const struct stage *stage, const struct step *step)
     return stage->steps == 1 || seen || step->count > 1;
 }
 
-bool forms_is_free(const struct rung_wish *wish)
+/* Whether a wish leaves the rung and its form to the backend. */
+static bool is_free(const struct rung_wish *wish)
 {
     return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
 }
@@ -63,7 +64,7 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     bool single = forms_is_single(stage, &step->step);
     struct rung_wish wish = wish_for_stage(request, stage);
 
-    if (forms_is_free(&wish) && settle_by_wisdom(request, op, single, &step->forms[index]))
+    if (is_free(&wish) && settle_by_wisdom(request, op, single, &step->forms[index]))
         return true;
     wish.steps = single ? 1 : 0;
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
@@ -138,30 +139,22 @@ bool forms_are_fewer(const struct levels *levels, unsigned together)
     return together < levels_most_together(levels);
 }
 
-static struct rung_wish wish_for_fewer(const struct forms_request *request, const struct stage *stage,
-                                       unsigned together)
-{
-    struct rung_wish wish = wish_for_stage(request, stage);
-
-    wish.steps = together > 0 ? together : 1;
-    wish.lean = together == 0;
-    if (wish.lean && wish.rung == NULL)
-        wish.reason = "there is no memory for more";
-    return wish;
-}
-
 /* The form for levels that take `together` steps at once, unless none reads as few planes: then the preferred
    one does fewer steps, too. */
 static struct form fitting_form(const struct forms_request *request, const struct levels *levels,
                                 size_t stage, size_t index, unsigned together)
 {
     const struct levels_step *step = &levels->steps[stage];
-    const struct rung_wish wish = wish_for_fewer(request, &levels->stages[stage], together);
+    struct rung_wish wish = wish_for_stage(request, &levels->stages[stage]);
     const bool too_many =
         !forms_is_single(&levels->stages[stage], &step->step) && step->forms[index].steps > together;
     struct fault refusal;
     struct form form;
 
+    wish.steps = together > 0 ? together : 1;
+    wish.lean = together == 0;
+    if (wish.lean && wish.rung == NULL)
+        wish.reason = "there is no memory for more";
     if ((together == 0 || too_many) &&
         request->backend->settle(request->device, &step->step.ops[index], request->shape, &wish, &form,
                                  &refusal) &&

@@ -26,9 +26,6 @@ struct forms_request {
 /* Whether a pass takes one step of the stage and never more. */
 bool forms_is_single(const struct stage *stage, const struct step *step);
 
-/* Whether a wish leaves the rung and its form to the backend. */
-bool forms_is_free(const struct rung_wish *wish);
-
 /* The forms of all operations of the levels, which steps belong to, as they are preferred. */
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault);

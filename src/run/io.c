@@ -163,7 +163,8 @@ bool io_ring_drain(struct io_ring *ring, struct fault *fault)
     return drained;
 }
 
-void io_ring_stop(struct io_ring *ring, const struct fault *fault)
+/* Nobody waits any longer; the first fault is the one that is told. */
+static void stop_ring(struct io_ring *ring, const struct fault *fault)
 {
     pthread_mutex_lock(&ring->mutex);
     /* The first fault counts: those that come later follow from it. */
@@ -257,9 +258,9 @@ static bool finish(struct io_threads *threads, const struct io_slot *slot, struc
 /* The thread that computes may be waiting for either ring. */
 static void stop(struct io_threads *threads, const struct fault *fault)
 {
-    io_ring_stop(threads->ring, fault);
+    stop_ring(threads->ring, fault);
     if (threads->other != NULL)
-        io_ring_stop(threads->other, fault);
+        stop_ring(threads->other, fault);
 }
 
 /* The work of a thread that reads: claim, read, pass on, until the load is in or something fails. */
@@ -384,7 +385,7 @@ struct io_work io_threads_end(struct io_threads *threads, bool done)
         return (struct io_work){0.0, 0.0};
     if (!done) {
         /* Threads that wait for a buffer leave now, and `interrupt` ends a wait for bytes of a pipe. */
-        io_ring_stop(threads->ring, NULL);
+        stop_ring(threads->ring, NULL);
         if (threads->end.interrupt != NULL)
             threads->end.interrupt(threads->end.file);
     }

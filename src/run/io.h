@@ -49,9 +49,6 @@ void io_ring_finish(struct io_ring *ring);
 /* Wait until all that was filled has been emptied, and the device is done with all of it. */
 bool io_ring_drain(struct io_ring *ring, struct fault *fault);
 
-/* Nobody waits any longer; the first fault is the one that is told. */
-void io_ring_stop(struct io_ring *ring, const struct fault *fault);
-
 /* ---- threads ---- */
 
 /* The file that planes come from or go to. */

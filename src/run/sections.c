@@ -75,7 +75,8 @@ static struct section place(const struct grid *grid, unsigned axis, double commo
     return section;
 }
 
-void sections_place(struct sections *sections, const struct grid *grid)
+/* Where the sections of a grid are, and how large; values are left out. */
+static void place_all(struct sections *sections, const struct grid *grid)
 {
     static const unsigned all[3] = {0, 1, 2};
     double common = scale_of(grid, all, grid->axes);
@@ -128,7 +129,7 @@ static void settle(struct sections *sections, const struct job *job)
 {
     const struct grid *grid = &job->in.grid;
 
-    sections_place(sections, grid);
+    place_all(sections, grid);
     for (size_t i = 0; i < sections->count; i++) {
         struct section *section = &sections->list[i];
         section->seen = lines_of(grid, section, job->window);

@@ -39,9 +39,6 @@ struct sections {
     struct section list[SECTIONS_MOST]; /* across z, y, x; across z alone where a grid has fewer axes */
 };
 
-/* Where the sections of a grid are, and how large; values are left out. */
-void sections_place(struct sections *sections, const struct grid *grid);
-
 /* Release the values of all sections, which show the first channel. */
 void sections_free(struct sections *sections);
 
