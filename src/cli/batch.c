@@ -209,15 +209,6 @@ static void run_entry(struct batch *batch, struct entry *entry)
     lines_end(&entry->on_options);
 }
 
-static void print_entry(struct batch *batch, struct entry *entry)
-{
-    if (entry->on_options.size + entry->messages.size > 0)
-        progress_wipe(&batch->progress);
-    lines_tell_new(&entry->on_options, &batch->told_on_options);
-    lines_tell(&entry->messages);
-    report_file_add(batch->report, &entry->report);
-}
-
 /* Print what is next in order and over, this entry's text or none. */
 static void end_entry(struct batch *batch, struct entry *entry)
 {
@@ -225,8 +216,14 @@ static void end_entry(struct batch *batch, struct entry *entry)
     batch->idle_threads += entry->threads;
     batch->running--;
     entry->over = true;
-    for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++)
-        print_entry(batch, &batch->entries[batch->told]);
+    for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++) {
+        struct entry *next = &batch->entries[batch->told];
+        if (next->on_options.size + next->messages.size > 0)
+            progress_wipe(&batch->progress);
+        lines_tell_new(&next->on_options, &batch->told_on_options);
+        lines_tell(&next->messages);
+        report_file_add(batch->report, &next->report);
+    }
     progress_add(&batch->progress, 1.0);
     pthread_mutex_unlock(&batch->mutex);
 }

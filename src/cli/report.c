@@ -18,18 +18,6 @@
 
 /* ---- as text ---- */
 
-static void print_tally(FILE *stream, const struct tally *tally)
-{
-    if (tally->count == 0)
-        fprintf(stream, "  no sample is a number");
-    else
-        fprintf(stream, "  min %.9g  max %.9g  mean %.9g  deviation %.9g  L2 %.9g", tally->min, tally->max,
-                record_mean(tally), record_deviation(tally), sqrt(tally->energy));
-    if (tally->nans > 0)
-        fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
-    fprintf(stream, "\n");
-}
-
 /* A line for each channel of each volume. */
 static void print_tallies(FILE *stream, const char *end, const struct header *header,
                           const struct tally *tallies)
@@ -37,11 +25,19 @@ static void print_tallies(FILE *stream, const char *end, const struct header *he
     size_t channels = header->grid.channels;
 
     for (size_t i = 0; i < header->volumes * channels; i++) {
+        const struct tally *tally = &tallies[i];
         fprintf(stream, "%-6s ", end);
         if (header->volumes > 1)
             fprintf(stream, "volume %zu, ", i / channels);
         fprintf(stream, "channel %zu", i % channels);
-        print_tally(stream, &tallies[i]);
+        if (tally->count == 0)
+            fprintf(stream, "  no sample is a number");
+        else
+            fprintf(stream, "  min %.9g  max %.9g  mean %.9g  deviation %.9g  L2 %.9g", tally->min,
+                    tally->max, record_mean(tally), record_deviation(tally), sqrt(tally->energy));
+        if (tally->nans > 0)
+            fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
+        fprintf(stream, "\n");
     }
 }
 

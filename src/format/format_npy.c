@@ -218,22 +218,10 @@ static bool keep(struct source *source, const struct dictionary *dictionary, str
     return true;
 }
 
-/* NumPy gives the slowest axis first; axes of 1 before the last three are none. */
-static bool set_shape(struct source *source, const struct dictionary *dictionary, struct fault *fault)
-{
-    uint64_t extents[AXES_MOST];
-
-    /* In Fortran's order the first axis is fastest, which here is that of planes: the volume is held and
-       turned. */
-    ((struct volume *)source->state)->reversed = dictionary->fortran && dictionary->axes > 1;
-    for (size_t i = 0; i < dictionary->axes; i++)
-        extents[i] = dictionary->shape[dictionary->axes - 1 - i];
-    return volume_set_extents(source, "shape", extents, dictionary->axes, 1, fault);
-}
-
 static bool parse(struct source *source, char *text, size_t size, struct fault *fault)
 {
     struct dictionary dictionary = {0};
+    uint64_t extents[AXES_MOST];
 
     if (!volume_read_header(source, text, size, fault))
         return false;
@@ -243,7 +231,14 @@ static bool parse(struct source *source, char *text, size_t size, struct fault *
         return false;
     source->header.type = dictionary.type;
     source->header.endian = dictionary.endian;
-    return set_shape(source, &dictionary, fault) && keep(source, &dictionary, fault);
+    /* In Fortran's order the first axis is fastest, which here is that of planes: the volume is held and
+       turned. */
+    ((struct volume *)source->state)->reversed = dictionary.fortran && dictionary.axes > 1;
+    /* NumPy gives the slowest axis first; axes of 1 before the last three are none. */
+    for (size_t i = 0; i < dictionary.axes; i++)
+        extents[i] = dictionary.shape[dictionary.axes - 1 - i];
+    return volume_set_extents(source, "shape", extents, dictionary.axes, 1, fault) &&
+           keep(source, &dictionary, fault);
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)

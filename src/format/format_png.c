@@ -337,26 +337,23 @@ static bool decode_passes(struct reader *reader, struct fault *fault)
     return true;
 }
 
-/* The last pass ends with the file, so all of it is decoded before the first row is known. */
-static bool begin_interlaced(struct reader *reader, struct fault *fault)
-{
-    reader->adam7.width = png_get_image_width(reader->png, reader->info);
-    reader->adam7.rows = reader->row_count;
-    reader->adam7.pixel_bytes = reader->row_bytes / reader->adam7.width;
-    if (!png_adam7_open(&reader->adam7, fault))
-        return fault_prefix(fault, reader->trap.name);
-    return decode_passes(reader, fault);
-}
-
 /* Not before the first row is asked for: rows are allocated here, and the plan may refuse them first. */
 static bool begin_rows(struct reader *reader, struct fault *fault)
 {
+    const size_t width = png_get_image_width(reader->png, reader->info);
+    struct png_adam7 *adam7 = &reader->adam7;
     if (!png_rows_open(&reader->rows, reader->png, reader->info, fault))
         return fault_prefix(fault, reader->trap.name);
-    if (reader->interlaced)
-        return begin_interlaced(reader, fault);
-    png_rows_begin(&reader->rows, png_get_image_width(reader->png, reader->info));
-    return true;
+    if (!reader->interlaced) {
+        png_rows_begin(&reader->rows, width);
+        return true;
+    }
+    /* The last pass ends with the file, so all of it is decoded before the first row is known. */
+    adam7->width = width;
+    adam7->rows = reader->row_count;
+    adam7->pixel_bytes = reader->row_bytes / width;
+    return png_adam7_open(adam7, fault) ? decode_passes(reader, fault)
+                                        : fault_prefix(fault, reader->trap.name);
 }
 
 static bool decode_rows(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)

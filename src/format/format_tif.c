@@ -577,13 +577,6 @@ static const struct tiff_pages *pages_of_origin(const struct source *origin)
     return origin != NULL && origin->format->family == FAMILY_TIFF ? origin->state : NULL;
 }
 
-static bool is_rgb(const struct header *header)
-{
-    return (header->grid.channels == 4 && header->alpha) ||
-           ((header->grid.channels == 3 || header->grid.channels == 4) &&
-            (header->type == SAMPLE_U8 || header->type == SAMPLE_U16));
-}
-
 static void discard_sink(struct sink *sink)
 {
     struct writer *writer = sink->state;
@@ -740,7 +733,9 @@ static void describe_channels(struct writer *writer)
                                                             : sample_min(header->type) < 0.0 ? 2
                                                                                              : 1;
 
-    writer->rgb = is_rgb(header);
+    writer->rgb =
+        (channels == 4 && header->alpha) ||
+        ((channels == 3 || channels == 4) && (header->type == SAMPLE_U8 || header->type == SAMPLE_U16));
     writer->bits = (struct channel_list){channels, bits, bits, 0};
     writer->formats = (struct channel_list){channels, format, format, 0};
     writer->extras = (struct channel_list){

@@ -42,23 +42,18 @@ static bool offer_file(struct joint_file *offer, struct file_out *file, uint64_t
            fault_set_for(fault, STATUS_IO, file_out_name(file), "too long a name");
 }
 
-/* By any other rank: open the file that is offered, if one is. */
-static bool join(const struct joint_file *offer, const char *path, struct file_out **joined,
-                 struct fault *fault)
-{
-    if (offer->temporary[0] == '\0' || file_out_join(joined, path, offer->temporary, offer->synced, fault))
-        return true;
-    *joined = NULL;
-    return false;
-}
-
-/* All ranks together: rank 0 offers its file, the others open it. */
+/* All ranks together: rank 0 offers its file, if it has one; the others open it. */
 static bool join_file(struct joint_file *offer, struct peers *peers, bool done, const char *path,
                       struct file_out **joined, struct fault *fault)
 {
     *joined = NULL;
-    return peers_follow(peers, done, fault) && peers_broadcast(peers, offer, sizeof *offer, fault) &&
-           peers_agree(peers, peers_lead(peers) || join(offer, path, joined, fault), fault);
+    if (!peers_follow(peers, done, fault) || !peers_broadcast(peers, offer, sizeof *offer, fault))
+        return false;
+    done = peers_lead(peers) || offer->temporary[0] == '\0' ||
+           file_out_join(joined, path, offer->temporary, offer->synced, fault);
+    if (!done)
+        *joined = NULL;
+    return peers_agree(peers, done, fault);
 }
 
 /* ---- a spool for outputs that take samples in turn: the places of ranks ---- */
@@ -256,14 +251,6 @@ static bool target_open_joint(struct target *target, const struct target_request
 
 /* ---- a stack of several ranks ---- */
 
-/* By rank 0: open the stack, and make all of its files. */
-static bool make_files(struct target *target, const struct target_request *request, size_t *bytes,
-                       struct fault *fault)
-{
-    return check_kind(request, fault) && target_open(target, request, fault) &&
-           stack_share(&target->sink, &target->temporaries, bytes, fault);
-}
-
 /* By any other rank: open the stack in these files. */
 static bool join_files(struct target *target, const struct target_request *request, struct fault *fault)
 {
@@ -282,7 +269,7 @@ static bool join_files(struct target *target, const struct target_request *reque
     return false;
 }
 
-/* All ranks together. */
+/* All ranks together: rank 0 opens the stack and makes all of its files. */
 static bool target_open_stack(struct target *target, const struct target_request *request,
                               struct peers *peers, struct fault *fault)
 {
@@ -290,8 +277,9 @@ static bool target_open_stack(struct target *target, const struct target_request
     size_t bytes = 0;
 
     target->path = request->sink.pattern;
-    if (!peers_follow(peers, !first || make_files(target, request, &bytes, fault), fault) ||
-        !peers_broadcast(peers, &bytes, sizeof bytes, fault))
+    done = !first || (check_kind(request, fault) && target_open(target, request, fault) &&
+                      stack_share(&target->sink, &target->temporaries, &bytes, fault));
+    if (!peers_follow(peers, done, fault) || !peers_broadcast(peers, &bytes, sizeof bytes, fault))
         return false;
     if (!first)
         target->temporaries = mem_alloc(bytes, 1, "the names of a stack", fault);
@@ -487,13 +475,6 @@ static bool list_own(struct targets *targets, struct extent *extent, struct faul
     return targets->guarded_paths != NULL;
 }
 
-static bool make_room(struct targets *targets, const struct extent *extent, struct fault *fault)
-{
-    targets->guarded_paths = mem_alloc(extent->bytes, 1, "the temporary files", fault);
-    targets->guarded = mem_alloc(extent->count, sizeof *targets->guarded, "the temporary files", fault);
-    return targets->guarded_paths != NULL && targets->guarded != NULL;
-}
-
 /* By any other rank: put these paths on its list of temporary files. */
 static void guard_all(struct targets *targets, size_t count)
 {
@@ -518,9 +499,14 @@ bool targets_guard(struct targets *targets, struct peers *all, struct fault *fau
     if (peers_count(all) == 1)
         return true;
     done = !first || list_own(targets, &extent, fault);
-    if (!peers_broadcast(all, &extent, sizeof extent, fault) ||
-        !peers_agree(all, done && (first || make_room(targets, &extent, fault)), fault) ||
-        !peers_broadcast(all, targets->guarded_paths, extent.bytes, fault))
+    if (!peers_broadcast(all, &extent, sizeof extent, fault))
+        return false;
+    if (!first) {
+        targets->guarded_paths = mem_alloc(extent.bytes, 1, "the temporary files", fault);
+        targets->guarded = mem_alloc(extent.count, sizeof *targets->guarded, "the temporary files", fault);
+        done = targets->guarded_paths != NULL && targets->guarded != NULL;
+    }
+    if (!peers_agree(all, done, fault) || !peers_broadcast(all, targets->guarded_paths, extent.bytes, fault))
         return false;
     if (!first)
         guard_all(targets, extent.count);

@@ -101,18 +101,6 @@ static bool is_among(const struct devices *devices, uint64_t index)
     return false;
 }
 
-static bool add(struct devices *devices, const char *name, uint64_t index, struct fault *fault)
-{
-    if (is_among(devices, index))
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: %s:%" PRIu64 " is named twice", name,
-                           devices->backend->name, index);
-    if (devices->count == DEVICES_MOST)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: a run takes at most %d devices", name,
-                           DEVICES_MOST);
-    devices->indices[devices->count++] = (int)index;
-    return true;
-}
-
 static bool add_list(struct devices *devices, const char *name, const char *list, unsigned count,
                      struct fault *fault)
 {
@@ -122,8 +110,13 @@ static bool add_list(struct devices *devices, const char *name, const char *list
         read_index(&list, &index);
         if (index >= count)
             return refuse_absent(name, devices->backend, count, fault);
-        if (!add(devices, name, index, fault))
-            return false;
+        if (is_among(devices, index))
+            return fault_raise(fault, STATUS_USAGE, "--device: %s: %s:%" PRIu64 " is named twice", name,
+                               devices->backend->name, index);
+        if (devices->count == DEVICES_MOST)
+            return fault_raise(fault, STATUS_USAGE, "--device: %s: a run takes at most %d devices", name,
+                               DEVICES_MOST);
+        devices->indices[devices->count++] = (int)index;
     } while (*list++ == ',');
     return true;
 }

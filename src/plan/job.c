@@ -267,17 +267,13 @@ static bool settle_intensities(struct job *job, const struct source *source, str
     return true;
 }
 
-/* Whether the file that is written, or that pieces are joined into, has all samples of the input. */
-static bool keeps_grid(const struct job *job)
-{
-    return job->in.choice.count == 0 &&
-           (job->region_kind == REGION_PIECE || grid_same_extents(&job->in.grid, &job->written.grid));
-}
-
 /* How values of the result relate to those of the input, if the last stage takes `last_steps` steps. */
 static enum values values_of(const struct job *job, uint64_t last_steps)
 {
-    enum values values = job->copies && keeps_grid(job) ? VALUES_COPIED : VALUES_FILTERED;
+    /* Whether the file that is written, or that pieces are joined into, has all samples of the input. */
+    bool keeps_grid = job->in.choice.count == 0 && (job->region_kind == REGION_PIECE ||
+                                                    grid_same_extents(&job->in.grid, &job->written.grid));
+    enum values values = job->copies && keeps_grid ? VALUES_COPIED : VALUES_FILTERED;
 
     if (job->encode.ranged)
         return VALUES_MAPPED;

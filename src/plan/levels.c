@@ -301,27 +301,24 @@ static bool go_on_alike(const struct levels_walk *walk, const struct levels_walk
     return true;
 }
 
-/* Rounds of levels as the one since `before`, within a depth: all that are left but for the last steps. */
-static uint64_t rounds_alike(const struct levels_walk *walk, const struct levels_walk *before, size_t depth)
-{
-    uint64_t rounds =
-        levels_steps_alike(walk->levels, walk->at, walk->end) / (walk->at.step - before->at.step);
-    size_t rise = walk->level.lag - before->level.lag, room = depth > walk->depth ? depth - walk->depth : 0;
-
-    return rise > 0 && room / rise < rounds ? room / rise : rounds;
-}
-
-/* Leave out rounds of levels that only repeat what is known; the last one is walked, since it is the deepest.
- */
+/* Leave out rounds of levels as the one since `before`, within a depth, which only repeat what is known: all
+   that are left but for the last steps. The last round is walked, since it is the deepest. */
 static void leave_out_rounds(struct levels_walk *walk, const struct levels_walk *before, size_t depth)
 {
-    uint64_t rounds = rounds_alike(walk, before, depth), out = rounds > 0 ? rounds - 1 : 0;
-    size_t rise = (size_t)out * (walk->level.lag - before->level.lag);
+    const uint64_t steps = walk->at.step - before->at.step;
+    const size_t each = walk->level.lag - before->level.lag;
+    const size_t room = depth > walk->depth ? depth - walk->depth : 0;
+    uint64_t rounds = levels_steps_alike(walk->levels, walk->at, walk->end) / steps, out;
+    size_t rise;
 
+    if (each > 0 && room / each < rounds)
+        rounds = room / each;
+    out = rounds > 0 ? rounds - 1 : 0;
+    rise = (size_t)out * each;
     for (unsigned field = 0; field < LEVELS_FIELDS; field++)
         walk->behind[field] += waiting(walk, field) > 0 ? rise : 0;
     walk->level.lag += rise;
-    walk->at.step += out * (walk->at.step - before->at.step);
+    walk->at.step += out * steps;
     walk->count += out * (walk->count - before->count);
 }
 

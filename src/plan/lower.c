@@ -269,29 +269,23 @@ static void weigh(struct op *op, unsigned weighed, double whole)
     }
 }
 
-/* What a chain of taps makes of a constant, by fused multiply-adds of the work type. */
-static double chain_constant(const struct op *op, double value)
+/* What a chain of taps makes of a constant, by fused multiply-adds of the work type, unless EDGE_HOLD keeps
+   the sample along one of the axes of `held`. */
+static double pass_constant(const struct op *op, unsigned held, double value)
 {
+    const struct reach *reaches[] = {&op->x, &op->row, &op->plane};
     double sum = op->tap_count == 0 ? 0.0 : work_round(op->work, op->taps[0].weight * value);
 
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if ((held >> axis & 1) != 0 && (reaches[axis]->low < 0 || reaches[axis]->high > 0))
+            return value;
+    }
     for (size_t i = 1; i < op->tap_count; i++) {
         const double weight = op->taps[i].weight;
         sum = op->work == WORK_F32 ? (double)fmaf((float)weight, (float)value, (float)sum)
                                    : fma(weight, value, sum);
     }
     return sum;
-}
-
-/* The same, unless EDGE_HOLD keeps the sample along one of the axes of `held`. */
-static double pass_constant(const struct op *op, unsigned held, double value)
-{
-    const struct reach *reaches[] = {&op->x, &op->row, &op->plane};
-
-    for (unsigned axis = 0; axis < 3; axis++) {
-        if ((held >> axis & 1) != 0 && (reaches[axis]->low < 0 || reaches[axis]->high > 0))
-            return value;
-    }
-    return chain_constant(op, value);
 }
 
 /* One more operation of an average: its effect on the weights of samples around which nothing is missing. */

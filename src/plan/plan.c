@@ -99,21 +99,14 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     return true;
 }
 
-/* The planes that this process is expected to compute, of all volumes: the schedule is not known yet. */
-static double expected_planes(const struct plan *plan)
-{
-    const struct job *job = plan->job;
-    bool all = job_waits_for_change(job) || job->measures;
-    size_t planes = all ? size_divided_up(plan->shape.planes, job->members) : job->window.count;
-
-    return (double)job->in.volumes * (double)job_columns(job) * (double)planes;
-}
-
 /* The job as a prediction sees it. */
 static struct prediction_case case_of(const struct plan_request *request, const struct plan *plan)
 {
-    const double planes = expected_planes(plan);
     const struct job *job = plan->job;
+    /* The planes that this process is expected to compute, of all volumes: the schedule is not known yet. */
+    const bool all = job_waits_for_change(job) || job->measures;
+    const size_t of_volume = all ? size_divided_up(plan->shape.planes, job->members) : job->window.count;
+    const double planes = (double)job->in.volumes * (double)job_columns(job) * (double)of_volume;
 
     return (struct prediction_case){.job = job,
                                     .shape = &plan->shape,

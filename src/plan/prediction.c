@@ -28,18 +28,6 @@ struct group {
     struct wisdom_entry alone, together; /* keys */
 };
 
-static struct group group_of(const struct prediction_case *expected, const struct backend *backend, int index,
-                             size_t count)
-{
-    struct group group = {.backend = backend, .index = index, .count = count};
-
-    wisdom_name_device(&group.alone, backend, index, expected->device.threads, 1);
-    group.together = group.alone;
-    if (count > 1)
-        wisdom_name_device(&group.together, backend, index, expected->device.threads, count);
-    return group;
-}
-
 /* Updates a second of an op as measured; 0: nobody has. */
 static double known_updates(const struct prediction_case *expected, struct wisdom_entry *key,
                             const struct op *op, bool single)
@@ -162,9 +150,13 @@ static double predict_stage(const struct prediction_case *expected, struct group
 static double predict_computing(const struct prediction_case *expected, const struct backend *backend,
                                 int index, size_t count)
 {
-    struct group group = group_of(expected, backend, index, count);
+    struct group group = {.backend = backend, .index = index, .count = count};
     double seconds = 0.0;
 
+    wisdom_name_device(&group.alone, backend, index, expected->device.threads, 1);
+    group.together = group.alone;
+    if (count > 1)
+        wisdom_name_device(&group.together, backend, index, expected->device.threads, count);
     for (size_t i = 0; i < expected->step_count; i++)
         seconds += predict_stage(expected, &group, i);
     return seconds;

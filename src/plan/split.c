@@ -61,24 +61,6 @@ static double count_steps(const struct job *job)
     return steps;
 }
 
-/* The bytes that a member gets from others. Two members have each other on one side only, unless the ends
- * meet. */
-static double received_bytes(const struct split_case *splitting, const struct reading *reading,
-                             size_t members)
-{
-    return members == 2 && !levels_wraps(splitting->levels) ? reading->bytes / 2.0 : reading->bytes;
-}
-
-/* Adds the exchange of planes before each level. If the inside is large enough, it is computed meanwhile. */
-static void predict_shares(const struct split_case *splitting, const struct reading *reading, unsigned pieces,
-                           struct split_option *option)
-{
-    double exchange = received_bytes(splitting, reading, option->members) / splitting->link.bytes_per_second +
-                      reading->levels * splitting->link.seconds;
-
-    option->seconds = pieces > 1 ? fmax(option->seconds, exchange) : option->seconds + exchange;
-}
-
 /* The time of such a split, from the time of one process. The first level of a pass computes all
    planes that are read beside a part; the last level computes none of them. */
 static struct split_option option_of(const struct split_case *splitting, enum split_kind kind, size_t members,
@@ -93,10 +75,17 @@ static struct split_option option_of(const struct split_case *splitting, enum sp
     if (kind == SPLIT_SHARES)
         beside = (double)(pieces * reading.again);
     option.seconds = alone * fmin(1.0, (each + beside) / planes);
-    if (kind == SPLIT_SHARES && steps > 0.0)
-        option.step_bytes = received_bytes(splitting, &reading, members) / steps;
-    if (kind == SPLIT_SHARES)
-        predict_shares(splitting, &reading, pieces, &option);
+    if (kind == SPLIT_SHARES) {
+        /* Two members have each other on one side only, unless the ends meet. */
+        const bool one_side = members == 2 && !levels_wraps(splitting->levels);
+        const double received = one_side ? reading.bytes / 2.0 : reading.bytes;
+        const double exchange =
+            received / splitting->link.bytes_per_second + reading.levels * splitting->link.seconds;
+        if (steps > 0.0)
+            option.step_bytes = received / steps;
+        /* Planes are exchanged before each level. If the inside is large enough, it is computed meanwhile. */
+        option.seconds = pieces > 1 ? fmax(option.seconds, exchange) : option.seconds + exchange;
+    }
     return option;
 }
 

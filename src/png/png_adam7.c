@@ -86,23 +86,19 @@ bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_
     return true;
 }
 
-static void spread(const struct png_adam7 *adam7, int pass, unsigned char *samples)
-{
-    const size_t size = adam7->pixel_bytes, columns = pass_columns(adam7, pass);
-
-    for (size_t column = 0; column < columns; column++)
-        memcpy(samples + PNG_COL_FROM_PASS_COL(column, pass) * size, adam7->row + column * size, size);
-}
-
 bool png_adam7_row(const struct png_adam7 *adam7, size_t row, unsigned char *samples, struct fault *fault)
 {
+    const size_t size = adam7->pixel_bytes;
+
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
-        if (!PNG_ROW_IN_INTERLACE_PASS(row, pass) || pass_columns(adam7, pass) == 0)
+        const size_t columns = pass_columns(adam7, pass);
+        if (!PNG_ROW_IN_INTERLACE_PASS(row, pass) || columns == 0)
             continue;
         if (!recall(adam7, offset_of(adam7, pass, row >> PNG_PASS_ROW_SHIFT(pass)),
                     pass_row_bytes(adam7, pass), fault))
             return false;
-        spread(adam7, pass, samples);
+        for (size_t column = 0; column < columns; column++)
+            memcpy(samples + PNG_COL_FROM_PASS_COL(column, pass) * size, adam7->row + column * size, size);
     }
     return true;
 }

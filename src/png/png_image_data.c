@@ -279,20 +279,14 @@ static void read_ahead(struct png_image_data *data, png_structp png)
     }
 }
 
-/* As the thread would, but without waiting: feeds that are missing come with the next call. */
-static void make_by_itself(struct png_inflater *inflater)
-{
-    size_t place;
-    if (work_queue_try(inflater->piece_queue, MAKING, &place) != WORK_QUEUE_TAKEN)
-        return;
-    make(inflater);
-    put_out(inflater, place);
-}
-
 static void take(struct png_inflater *inflater)
 {
-    if (!inflater->threaded)
-        make_by_itself(inflater);
+    size_t place;
+    /* As the thread would, but without waiting: feeds that are missing come with the next call. */
+    if (!inflater->threaded && work_queue_try(inflater->piece_queue, MAKING, &place) == WORK_QUEUE_TAKEN) {
+        make(inflater);
+        put_out(inflater, place);
+    }
     inflater->has_piece =
         work_queue_take(inflater->piece_queue, TAKING, &inflater->taken) == WORK_QUEUE_TAKEN;
     inflater->last = inflater->pieces[inflater->taken];

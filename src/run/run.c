@@ -372,26 +372,22 @@ static bool create_sweep(void *context, size_t index, struct parallel_loop *loop
     return sweep_create(&run->team.members[index], run->plan, &run->lane[index], run->progress, fault);
 }
 
-/* After a fault lanes may still be about to read each other's fields. */
-static void destroy_sweeps(struct run *run)
+static void release(struct running *running)
 {
+    struct run *run = &running->run;
     struct sweep *sweeps = run->team.members;
     const size_t held = run->plan->shares.held;
     struct fault again;
 
+    /* After a fault lanes may still be about to read each other's fields. */
     for (size_t i = 0; i < held && held > 1; i++) {
         if (sweeps[i].lane != NULL)
             (void)sweep_finish(&sweeps[i], &again);
     }
     for (size_t i = 0; i < held; i++)
         sweep_destroy(&sweeps[i]);
-}
-
-static void release(struct running *running)
-{
-    destroy_sweeps(&running->run);
     stops_close(&running->stops);
-    tees_end(&running->run.tees);
+    tees_end(&run->tees);
     observer_stats_free(&running->stats);
     mem_free(running->observers);
 }

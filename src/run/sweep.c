@@ -53,23 +53,18 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
                               fault);
 }
 
-static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
-{
-    const struct plan *plan = sweep->plan;
-    size_t planes = size_least(plan->shape.planes, CHANGES_TOGETHER);
-
-    if (!plan->schedule.on_trial)
-        return true;
-    sweep->plane_changes =
-        mem_alloc(planes, plan->job->in.grid.channels * sizeof *sweep->plane_changes, "the sums", fault);
-    return sweep->plane_changes != NULL;
-}
-
 bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lane, struct progress *progress,
                   struct fault *fault)
 {
     *sweep = (struct sweep){.plan = plan, .lane = lane, .progress = progress};
-    return create_plane_changes(sweep, fault) && create_fields(sweep, plan->shape.planes, fault);
+    if (plan->schedule.on_trial) {
+        sweep->plane_changes =
+            mem_alloc(size_least(plan->shape.planes, CHANGES_TOGETHER),
+                      plan->job->in.grid.channels * sizeof *sweep->plane_changes, "the sums", fault);
+        if (sweep->plane_changes == NULL)
+            return false;
+    }
+    return create_fields(sweep, plan->shape.planes, fault);
 }
 
 void sweep_destroy(struct sweep *sweep)
