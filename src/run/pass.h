@@ -11,13 +11,19 @@
 #include "plan/plan.h"
 #include "io.h"
 #include "observer.h"
-#include "run.h"
 #include "stops.h"
 #include "sweep.h"
 #include "tees.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Seconds by what they were spent on, at the same time where that was possible. The start is that of the
+   device, too. */
+struct run_seconds {
+    double start, read, stats, upload, compute, download, write, total;
+    double reading, writing; /* the same for one of the threads that read or write at once, in the mean */
+};
 
 /* A run: the things that its passes have in common, and the sums of all of them. */
 struct run {

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "output.h"
-#include "pass.h"
 #include "stops.h"
 
 #include <math.h>

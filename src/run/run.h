@@ -10,6 +10,7 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "observer.h"
+#include "pass.h"
 #include "tees.h"
 
 #include <stdbool.h>
@@ -35,13 +36,6 @@ struct run_share {
     double compute;        /* seconds */
     uint64_t handed_bytes; /* bytes of planes that other devices handed to it */
     double handing;        /* seconds that this took, partly while it computed */
-};
-
-/* Seconds by what they were spent on, at the same time where that was possible. The start is that of the
-   device, too. */
-struct run_seconds {
-    double start, read, stats, upload, compute, download, write, total;
-    double reading, writing; /* the same for one of the threads that read or write at once, in the mean */
 };
 
 /* The figures of a run. */
