@@ -58,6 +58,21 @@ enum endian endian_native(void)
     return first == 1 ? ENDIAN_LITTLE : ENDIAN_BIG;
 }
 
+uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[endian == ENDIAN_BIG ? i : size - 1 - i];
+    return number;
+}
+
+void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[endian == ENDIAN_LITTLE ? i : size - 1 - i] = (unsigned char)(number >> (8 * i));
+}
+
 size_t header_plane_bytes(const struct header *header)
 {
     return grid_plane_samples(&header->grid) * sample_size(header->type);
@@ -329,10 +344,15 @@ static bool is_full(const char *text, size_t used)
     return used >= length && strcmp(text + used - length, others) == 0;
 }
 
-void format_drop(char *text, size_t size, const char *name)
+void format_drop(char *text, size_t size, const char *format, ...)
 {
     size_t used = strlen(text);
+    char name[64];
+    va_list arguments;
 
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
     if (is_full(text, used))
         return;
     if (used + strlen(", ") + strlen(name) + sizeof others > size)
@@ -344,12 +364,9 @@ void format_drop(char *text, size_t size, const char *name)
 void format_drop_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
                            size_t count)
 {
-    char indexed[64];
-
     for (size_t i = first; i < count; i++) {
-        snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
         if (!isnan(distances[i]) && distances[i] != 0.0 && distances[i] != 1.0)
-            format_drop(text, size, indexed);
+            format_drop(text, size, "%s[%zu]", name, i);
     }
 }
 

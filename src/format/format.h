@@ -35,6 +35,9 @@
 /* The order of bytes in a sample, and that of this machine. */
 enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
 enum endian endian_native(void);
+/* A number of `size` bytes, at most 8. */
+uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size);
+void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number);
 
 /* Which volume of a series is read (--volume), counted from 0, and how many volumes the input has. A count of
    0 means that no volume was chosen: then all of them are read, one after the other. */
@@ -359,8 +362,8 @@ size_t format_stem_length(const char *path);
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
 /* Append the name of a field that an output drops to a list, which has room for `size` bytes. Names that do
-   not fit become " and others". */
-void format_drop(char *list, size_t size, const char *name);
+   not fit become " and others", and one of 64 bytes or more is cut off. */
+void format_drop(char *list, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* Append the name with its index, as in "spacings[3]", for each distance from `first` on that tells
    something: it is neither NaN, 0 nor 1. */

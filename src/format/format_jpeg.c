@@ -133,7 +133,7 @@ void jpeg_list_dropped(const struct source *source, const struct format *sink, c
     for (const struct png_chunk *chunk = chunks->first; chunk != NULL; chunk = chunk->next) {
         bool is_space = strcmp(chunk->type, "gAMA") == 0 || strcmp(chunk->type, "cHRM") == 0;
         if (!is_carried(chunk) && strcmp(chunk->type, "sRGB") != 0 && !(is_space && told))
-            format_drop(dropped, size, chunk->type);
+            format_drop(dropped, size, "%s", chunk->type);
     }
 }
 
@@ -610,22 +610,19 @@ static bool end_source(struct source *source, struct fault *fault)
 {
     struct reader *reader = source->state;
     uint64_t rest;
-    char name[64];
 
     if (!finish_decompress(reader, fault) || !count_rest(reader, &rest, fault))
         return false;
     png_chunks_list_dropped(&reader->chunks, source->dropped, sizeof source->dropped);
     for (int app = 0; app < 16; app++) {
-        snprintf(name, sizeof name, "APP%d", app);
         if ((reader->lost & 1U << app) != 0)
-            format_drop(source->dropped, sizeof source->dropped, name);
+            format_drop(source->dropped, sizeof source->dropped, "APP%d", app);
     }
     if ((reader->lost & LOST_COMMENT) != 0)
         format_drop(source->dropped, sizeof source->dropped, "COM");
-    snprintf(name, sizeof name, "%llu byte%s after the picture", (unsigned long long)rest,
-             number_plural(rest));
     if (rest > 0)
-        format_drop(source->dropped, sizeof source->dropped, name);
+        format_drop(source->dropped, sizeof source->dropped, "%llu byte%s after the picture",
+                    (unsigned long long)rest, number_plural(rest));
     return true;
 }
 

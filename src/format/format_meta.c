@@ -503,19 +503,16 @@ static void list_rest(const struct volume *volume, char *dropped, size_t size)
     const struct axes *axes = volume->parsed;
     double numbers[NUMBERS_MOST];
     bool centered = false;
-    char name[64];
 
     for (size_t i = 3; i < axes->count; i++) {
-        if (axes->offset.at[i] == 0.0)
-            continue;
-        snprintf(name, sizeof name, "%s[%zu]", axes->offset.name, i);
-        format_drop(dropped, size, name);
+        if (axes->offset.at[i] != 0.0)
+            format_drop(dropped, size, "%s[%zu]", axes->offset.name, i);
     }
     parse_numbers(center, &centers, axes->count, numbers);
     for (size_t i = 0; i < axes->count; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
-        format_drop(dropped, size, centers.names[0]);
+        format_drop(dropped, size, "%s", centers.names[0]);
 }
 
 /* Fields by their roles; then what is lost of fields that an output keeps in part. */
@@ -539,7 +536,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
     if (keeps_position)
         list_rest(volume, dropped, size);
     else if (has_signs(axes))
-        format_drop(dropped, size, axes->spacing.name);
+        format_drop(dropped, size, "%s", axes->spacing.name);
     if (axes->sized)
         format_drop(dropped, size, "ElementSize");
     if (source->header.volumes > 1 && axes->spacing.name != NULL)

@@ -133,21 +133,6 @@ struct raw_header {
 
 /* ---- numbers in either order ---- */
 
-static uint64_t get_bits(const unsigned char *bytes, unsigned width, enum endian endian)
-{
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < width; i++)
-        bits = bits << 8 | bytes[endian == ENDIAN_BIG ? i : width - 1 - i];
-    return bits;
-}
-
-static void put_bits(unsigned char *bytes, unsigned width, enum endian endian, uint64_t bits)
-{
-    for (unsigned i = 0; i < width; i++)
-        bytes[endian == ENDIAN_LITTLE ? i : width - 1 - i] = (unsigned char)(bits >> (8 * i));
-}
-
 static const struct version *version_of(const struct raw_header *raw)
 {
     return &versions[raw->version];
@@ -167,7 +152,7 @@ static size_t place_of(const struct raw_header *raw, enum nifti_field field, uns
 static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsigned index)
 {
     unsigned width = width_of(raw, field);
-    uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width, raw->endian),
+    uint64_t bits = endian_get(raw->endian, raw->header + place_of(raw, field, index), width),
              sign = (uint64_t)1 << (8 * width - 1);
 
     /* This extends the sign of a number of fewer than 64 bits. */
@@ -177,7 +162,7 @@ static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsig
 /* A floating-point number of the header: single in NIfTI-1, double in NIfTI-2. */
 static double real(const struct raw_header *raw, enum nifti_field field, unsigned index)
 {
-    uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width_of(raw, field), raw->endian);
+    uint64_t bits = endian_get(raw->endian, raw->header + place_of(raw, field, index), width_of(raw, field));
     uint32_t half = (uint32_t)bits;
     double value;
     float single;
@@ -189,7 +174,7 @@ static double real(const struct raw_header *raw, enum nifti_field field, unsigne
 
 static void put_whole(struct raw_header *raw, enum nifti_field field, unsigned index, uint64_t value)
 {
-    put_bits(raw->header + place_of(raw, field, index), width_of(raw, field), raw->endian, value);
+    endian_put(raw->endian, raw->header + place_of(raw, field, index), width_of(raw, field), value);
 }
 
 static void put_real(struct raw_header *raw, enum nifti_field field, unsigned index, double value)
@@ -205,7 +190,7 @@ static void put_real(struct raw_header *raw, enum nifti_field field, unsigned in
 
 static void swap_bytes(unsigned char *bytes, unsigned width)
 {
-    put_bits(bytes, width, ENDIAN_LITTLE, get_bits(bytes, width, ENDIAN_BIG));
+    endian_put(ENDIAN_LITTLE, bytes, width, endian_get(ENDIAN_BIG, bytes, width));
 }
 
 /* ---- reading ---- */
@@ -216,7 +201,7 @@ static bool find_version(struct raw_header *raw)
     for (raw->version = 0; raw->version < VERSIONS; raw->version++) {
         for (int big = 0; big < 2; big++) {
             raw->endian = big ? ENDIAN_BIG : ENDIAN_LITTLE;
-            if (get_bits(raw->header, 4, raw->endian) == version_of(raw)->size)
+            if (endian_get(raw->endian, raw->header, 4) == version_of(raw)->size)
                 return true;
         }
     }
@@ -452,7 +437,7 @@ static bool check_extensions(const struct source *source, struct raw_header *raw
     if (raw->extension_size <= EXTENSION_FLAG || raw->extension[0] == 0)
         return true;
     for (; raw->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
-        size = get_bits(raw->extension + at, 4, raw->endian);
+        size = endian_get(raw->endian, raw->extension + at, 4);
         if (size < EXTENSION_UNIT / 2 || size > raw->extension_size - at)
             return source_refuse(source, fault, "extension: esize %llu, but %zu bytes are left for it",
                                  (unsigned long long)size, raw->extension_size - at);
@@ -632,7 +617,7 @@ static void list_fields(const struct raw_header *raw, unsigned from, unsigned en
 {
     for (unsigned i = from; i < end; i++) {
         if (!mem_is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
-            format_drop(dropped, size, layouts[i].name);
+            format_drop(dropped, size, "%s", layouts[i].name);
     }
 }
 
@@ -661,13 +646,10 @@ static bool tells_place(const struct raw_header *raw, struct place place, unsign
 static void list_transform(const struct place *place, bool keeps, const char *name, char *dropped,
                            size_t size)
 {
-    char code[16];
-
-    snprintf(code, sizeof code, "%s_code", name);
     if (place->code > 0 && !keeps)
-        format_drop(dropped, size, name);
+        format_drop(dropped, size, "%s", name);
     else if (place->code > 0 && place->code != SCANNER)
-        format_drop(dropped, size, code);
+        format_drop(dropped, size, "%s_code", name);
 }
 
 static void list_transforms(const struct source *source, const struct format *sink,

@@ -56,7 +56,7 @@ static bool read_length(struct source *source, size_t *size, struct fault *fault
         return source_refuse(source, fault, "version: not 1.0, 2.0 or 3.0");
     if (!volume_read_header(source, length, start[6] == 1 ? 2 : 4, fault))
         return false;
-    *size = (size_t)length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
+    *size = (size_t)endian_get(ENDIAN_LITTLE, length, sizeof length);
     return (*size > 0 && *size <= DICTIONARY_MOST) ||
            source_refuse(source, fault, "header length: 0, or over 64 KiB");
 }

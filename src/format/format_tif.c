@@ -330,9 +330,7 @@ struct writer {
 /* Add a number of `size` bytes. */
 static void add(struct text *text, size_t size, uint64_t number)
 {
-    for (size_t i = 0; i < size; i++)
-        text->bytes[text->size + (text->endian == ENDIAN_LITTLE ? i : size - 1 - i)] =
-            (unsigned char)(number >> (8 * i));
+    endian_put(text->endian, text->bytes + text->size, size, number);
     text->size += size;
 }
 

@@ -509,7 +509,7 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
             char name[OME_UNIT_BYTES];
             snprintf(name, sizeof name, "%.*s", (int)tag.length, tag.name);
             if (is_loss && walk->dropped != NULL && !has_name(walk->dropped, name))
-                format_drop(walk->dropped, walk->dropped_size, name);
+                format_drop(walk->dropped, walk->dropped_size, "%s", name);
             from = at = behind_element(&tag);
         } else if (!tag.closes && is_named(&tag, "OME")) {
             /* The document's UUID is that of the input. */

@@ -192,11 +192,9 @@ void text_header_list(const struct text_header *fields, const struct known_field
         size_t length;
         const char *key = key_of(field, &length);
         bool has_role = (text_header_roles(known, field) & roles) != 0;
-        char name[64];
         if (length == 0 || has_role == others || (!others && field->name == NULL))
             continue;
-        snprintf(name, sizeof name, "%.*s", (int)length, key);
-        format_drop(dropped, size, name);
+        format_drop(dropped, size, "%.*s", (int)length, key);
     }
 }
 

@@ -572,21 +572,12 @@ static void read_bytes(struct tiff_reader *reader, uint64_t at, unsigned char *b
     memset(bytes + got, 0, size - got);
 }
 
-static uint64_t number_of(const struct tiff_reader *reader, const unsigned char *bytes, size_t size)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < size; i++)
-        number = number << 8 | bytes[reader->all.endian == ENDIAN_BIG ? i : size - 1 - i];
-    return number;
-}
-
 static uint64_t number_at(struct tiff_reader *reader, uint64_t at, size_t size)
 {
     unsigned char bytes[8];
 
     read_bytes(reader, at, bytes, size);
-    return number_of(reader, bytes, size);
+    return endian_get(reader->all.endian, bytes, size);
 }
 
 /* The directory of the current page, with a limit on its entries: a damaged count would make the walk
@@ -622,9 +613,9 @@ static struct entry entry_of(struct tiff_reader *reader, const struct directory 
 
     read_bytes(reader, at, bytes, size);
     return (struct entry){.value_at = at + size - room,
-                          .count = number_of(reader, bytes + 4, room),
-                          .tag = (unsigned)number_of(reader, bytes, 2),
-                          .type = (unsigned)number_of(reader, bytes + 2, 2)};
+                          .count = endian_get(reader->all.endian, bytes + 4, room),
+                          .tag = (unsigned)endian_get(reader->all.endian, bytes, 2),
+                          .type = (unsigned)endian_get(reader->all.endian, bytes + 2, 2)};
 }
 
 /* Where its values stand, and the bytes of each; 0: they are not whole numbers without a sign. */
@@ -750,15 +741,13 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
     for (uint64_t i = 0; i < directory->count; i++) {
         unsigned tag = entry_of(reader, directory, i).tag;
         const TIFFField *field;
-        char name[48];
         if (is_carried(reader, tag))
             continue;
         field = libtiff.TIFFFieldWithTag(reader->tiff, tag);
         if (field == NULL)
-            snprintf(name, sizeof name, "tag %u", tag);
+            format_drop(all->dropped, sizeof all->dropped, "tag %u", tag);
         else
-            snprintf(name, sizeof name, "%s", libtiff.TIFFFieldName(field));
-        format_drop(all->dropped, sizeof all->dropped, name);
+            format_drop(all->dropped, sizeof all->dropped, "%.47s", libtiff.TIFFFieldName(field));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,17 +98,14 @@ static bool holds(enum role role, const struct header *written)
    others. Where nothing is written, the way of showing is none that was lost. */
 static void sort_words(const char *text, const struct header *written, FILE *kept, char *dropped, size_t size)
 {
-    char name[TIFF_TEXT_UNIT_BYTES];
-
     for (const char *line = text; *line != '\0'; line += *line == '\n') {
         size_t length = strcspn(line, "\r\n"), key = strcspn(line, "=\r\n");
         enum role role = role_of(line, key);
         bool is_kept = written != NULL ? holds(role, written) : role == ROLE_KEPT;
-        snprintf(name, sizeof name, "%.*s", (int)key, line);
         if (is_kept && kept != NULL)
             fprintf(kept, "%.*s\n", (int)length, line);
         else if (!is_kept && dropped != NULL && role != ROLE_OURS && length > 0)
-            format_drop(dropped, size, name);
+            format_drop(dropped, size, "%.*s", (int)size_least(key, TIFF_TEXT_UNIT_BYTES - 1), line);
         line += strcspn(line, "\n");
     }
 }

@@ -257,12 +257,10 @@ static void drop_members(const struct json_value *object, const char *const *rea
 {
     for (const struct json_value *member = json_first(object); member != NULL; member = json_next(member)) {
         const char *const *known = read;
-        char name[64];
         while (*known != NULL && strcmp(*known, member->name) != 0)
             known++;
-        snprintf(name, sizeof name, "%s", member->name);
         if (*known == NULL)
-            format_drop(dropped, size, name);
+            format_drop(dropped, size, "%s", member->name);
     }
 }
 
