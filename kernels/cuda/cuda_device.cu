@@ -179,13 +179,11 @@ static bool read_limits(struct device *device, struct fault *fault)
                            fault))
         return false;
     device->limits.multiprocessors = properties.multiProcessorCount;
-    device->limits.threads_per_block = properties.maxThreadsPerBlock;
     device->limits.threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
     device->limits.blocks_per_multiprocessor = properties.maxBlocksPerMultiProcessor;
     device->limits.registers_per_multiprocessor = properties.regsPerMultiprocessor;
     device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
     device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
-    device->limits.l2_bytes = properties.l2CacheSize;
     return read_speeds(device, &properties, fault);
 }
 

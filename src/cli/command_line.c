@@ -16,7 +16,6 @@
 /* The options of one program as getopt wants them. */
 struct words {
     enum program program;
-    int argc;
     char **argv;
     char letters[3 * OPTIONS + 2];
     struct option longs[OPTIONS + 1];
@@ -33,12 +32,12 @@ static const struct alias aliases[] = {
 };
 
 /* The leading colon makes getopt tell a missing argument from an unknown option. */
-static void begin_words(struct words *words, enum program program, int argc, char **argv)
+static void begin_words(struct words *words, enum program program, char **argv)
 {
     char *letters = words->letters;
     struct option *longs = words->longs;
 
-    *words = (struct words){.program = program, .argc = argc, .argv = argv};
+    *words = (struct words){.program = program, .argv = argv};
     *letters++ = ':';
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option_row *row = &option_table[i];
@@ -331,7 +330,7 @@ static bool take_words(struct parsing *parsing, int argc, char **argv)
     struct words words;
     int code;
 
-    begin_words(&words, parsing->options->program, argc, argv);
+    begin_words(&words, parsing->options->program, argv);
     while ((code = getopt_long(argc, argv, words.letters, words.longs, NULL)) != -1) {
         if (code == '?' || code == ':')
             return refuse_code(&words, code, parsing->fault);

@@ -25,17 +25,6 @@
 
 /* ---- before a run ---- */
 
-/* "an NRRD file is". */
-static const char *phrase_written(const struct format *format, char *text, size_t size)
-{
-    const char *name = format->picture != NULL ? format->picture : format->title;
-
-    if (name == NULL)
-        return "raw samples are";
-    snprintf(text, size, "%s is", name);
-    return text;
-}
-
 /* A name in .gz that does not say what is compressed: "scan.gz", not "scan.nrrd.gz". */
 static bool is_bare_gzip(const char *path)
 {
@@ -54,12 +43,13 @@ static void note_promise(const char *output, const struct format *written)
     const struct foreign_type *foreign = foreign_type_of_name(output);
     bool promises_compression =
         foreign != NULL && foreign->compressed && !written->compressed && !written->compresses;
-    char text[64], hint[64] = "";
+    const char *name = written->picture != NULL ? written->picture : written->title;
+    char hint[64] = "";
 
     if (promises_compression && written->compressed_as != NULL)
         snprintf(hint, sizeof hint, " (--out-format %s)", written->compressed_as->name);
-    diag_note("%s: %s written%s, despite the name%s", output, phrase_written(written, text, sizeof text),
-              promises_compression ? ", not compressed" : "", hint);
+    diag_note("%s: %s %s written%s, despite the name%s", output, name == NULL ? "raw samples" : name,
+              name == NULL ? "are" : "is", promises_compression ? ", not compressed" : "", hint);
 }
 
 /* A note if the output's name promises another format than is written. */

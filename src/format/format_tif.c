@@ -490,9 +490,9 @@ static void add_shared(struct writer *writer, struct text *text)
     add_bytes(text, writer->metadata.bytes, writer->metadata.size);
 }
 
-static void fill_up(struct text *text, size_t alignment)
+static void fill_up(struct text *text)
 {
-    while (text->size % alignment != 0)
+    while (text->size % ALIGNMENT != 0)
         add(text, 1, 0);
 }
 
@@ -515,7 +515,7 @@ static void add_start(struct writer *writer, struct text *text)
     writer->link_at = text->size;
     add(text, width_of(writer), 0);
     add_shared(writer, text);
-    fill_up(text, ALIGNMENT);
+    fill_up(text);
     /* The first directory, if the samples are as they are: then all places are known. */
     directory = text->size;
     writer->samples_at = directory;
@@ -524,7 +524,7 @@ static void add_start(struct writer *writer, struct text *text)
     writer->samples_at += (directory_bytes(writer, described) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     add_directory(writer, text, described, writer->samples_at, writer->page_bytes,
                   pages > 1 ? writer->samples_at + pages * writer->page_bytes : 0);
-    fill_up(text, ALIGNMENT);
+    fill_up(text);
     text->size = writer->link_at;
     add(text, width_of(writer), directory);
     text->size = writer->samples_at;

@@ -12,13 +12,12 @@
 /* The limits of a device that decide what can be launched. */
 struct cuda_limits {
     int multiprocessors;
-    int threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
+    int threads_per_multiprocessor, blocks_per_multiprocessor;
     int registers_per_multiprocessor;
     size_t shared_per_block; /* with the opt-in */
     size_t shared_per_multiprocessor;
-    int code; /* the compute capability that the kernels it runs were compiled for, as 90 */
-    long long l2_bytes;
-    double bytes_per_second;         /* of its memory */
+    int code;                /* the compute capability that the kernels it runs were compiled for, as 90 */
+    double bytes_per_second; /* of its memory */
     double operations_per_second[2]; /* of all its lanes, by enum work_type; a multiply-add is two */
 };
 
