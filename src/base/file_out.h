@@ -14,7 +14,7 @@ struct file_out;
 struct naming;
 
 /* Open a target; NULL or "-" is standard output. Terminals and folders are refused, and nothing is created in
-   their place. The path is copied. */
+   their place. The path is copied. If it cannot be opened, *file stays as it was. */
 bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
 
 /* Likewise for a target that is a folder: it is made under a temporary name for files of folder_out.h.

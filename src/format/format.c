@@ -459,7 +459,7 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
 {
     struct sink_request asked = *request;
 
-    *sink = (struct sink){.format = format, .file = file, .header = *header};
+    *sink = (struct sink){.file = file, .header = *header};
     /* Of a stack, it is the first file that has the fields which formats of its family pass on. */
     if (request->origin != NULL && request->origin->slice != NULL && format->holds_spacing &&
         request->origin->slice->format->family == format->family)
@@ -488,9 +488,12 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         return fault_set_for(fault, STATUS_USAGE, file_out_name(file),
                              "colour in a PNG is not multiplied by alpha, as that of the input is "
                              "(--out-format)");
+    sink->format = format;
     convert_spacing(sink, asked.origin);
-    if (!format->create(sink, &asked, fault))
+    if (!format->create(sink, &asked, fault)) {
+        sink->format = NULL;
         return false;
+    }
     if (request->whole != NULL)
         sink->header = *header;
     return true;

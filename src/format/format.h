@@ -402,7 +402,7 @@ bool source_end(struct source *source, struct fault *fault);
 void source_close(struct source *source);
 
 /* Open an output in a file that is open, and write what comes before the samples. Refuses what the format
-   cannot hold. On failure there is nothing to close but the file. */
+   cannot hold. On failure there is nothing to close but the file, and sink->format is NULL. */
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
 /* Write the next planes, which are in the type and byte order of sink->header. */

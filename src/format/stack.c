@@ -480,10 +480,8 @@ static bool begin(struct sink *sink, struct fault *fault)
         return find_names(sink, series, fault);
     if (sink->random)
         return try_slice(sink, fault);
-    if (sink_open(&series->picture, sink->file, sink->format->slice, &series->slice, &series->request, fault))
-        return true;
-    series->picture.format = NULL;
-    return false;
+    return sink_open(&series->picture, sink->file, sink->format->slice, &series->slice, &series->request,
+                     fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)

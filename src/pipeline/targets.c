@@ -51,8 +51,6 @@ static bool join_file(struct joint_file *offer, struct peers *peers, bool done, 
         return false;
     done = peers_lead(peers) || offer->temporary[0] == '\0' ||
            file_out_join(joined, path, offer->temporary, offer->synced, fault);
-    if (!done)
-        *joined = NULL;
     return peers_agree(peers, done, fault);
 }
 
@@ -105,12 +103,9 @@ static bool spool_open(struct joint_spool *spool, const struct job *job, const s
     bool done = true;
 
     *spool = (struct joint_spool){.job = job, .split = split, .outputs = outputs};
-    if (peers_lead(peers)) {
-        done = file_out_open(&spool->file, file_out_name(first), fault);
-        if (!done)
-            spool->file = NULL;
-        done = done && offer_file(&offer, spool->file, 0, bytes_of(spool), fault);
-    }
+    if (peers_lead(peers))
+        done = file_out_open(&spool->file, file_out_name(first), fault) &&
+               offer_file(&offer, spool->file, 0, bytes_of(spool), fault);
     return join_file(&offer, peers, done, path, &spool->joined, fault);
 }
 
@@ -196,16 +191,11 @@ static bool target_open(struct target *target, const struct target_request *requ
 
     target->path = request->sink.pattern;
     if (!(request->format->folder ? file_out_open_folder : file_out_open)(&target->file,
-                                                                          file_path(request, first), fault)) {
-        target->file = NULL;
+                                                                          file_path(request, first), fault))
         return false;
-    }
     if (request->sync)
         file_out_sync(target->file);
-    if (sink_open(&target->sink, target->file, request->format, request->header, &request->sink, fault))
-        return true;
-    target->sink.format = NULL;
-    return false;
+    return sink_open(&target->sink, target->file, request->format, request->header, &request->sink, fault);
 }
 
 /* ---- one of several ranks ---- */
@@ -258,15 +248,9 @@ static bool join_files(struct target *target, const struct target_request *reque
     char first[PATTERN_NAME_MOST];
 
     sink.temporaries = target->temporaries;
-    if (!file_out_join(&target->joined, file_path(request, first), target->temporaries, request->sync,
-                       fault)) {
-        target->joined = NULL;
-        return false;
-    }
-    if (sink_open(&target->sink, target->joined, request->format, request->header, &sink, fault))
-        return true;
-    target->sink.format = NULL;
-    return false;
+    return file_out_join(&target->joined, file_path(request, first), target->temporaries, request->sync,
+                         fault) &&
+           sink_open(&target->sink, target->joined, request->format, request->header, &sink, fault);
 }
 
 /* All ranks together: rank 0 opens the stack and makes all of its files. */
