@@ -8,7 +8,8 @@ set -u
 
 # Samples 1 4 9 16 25 36 of a byte each.
 printf '\001\004\011\020\031\044' > rod.raw
-rod() { voxfilt -i rod.raw -d 6 -t u8 "$@"; }
+extents=6
+rod() { voxfilt -i rod.raw -d "$extents" -t u8 "$@"; }
 bytes() { od -An -v -tu1 "$1" | xargs; }
 
 gives() # EXPECTED OPTION...
@@ -33,6 +34,17 @@ gives '9 16 25 36' --crop 2: -f identity
 gives '1 4 9 16 25 36' --part 1/1 -f identity
 gives '2 5 10 17 26 30' -f 'matrix:1 0 1/2'
 gives '9 19 36 59 88 97' -f seven:0,1,2,0,0,0,0
+
+# Along axes with a single sample, a window reads that sample again and again.
+for extents in 6 6,1 6,1,1; do
+    gives '4 4 9 16 25 25' -f median:1 -e mirror
+    gives '4 9 16 25 36 36' -f percentile:1,80
+    gives '4 9 16 25 36 36' -f max:1 -e nearest
+    gives '35 35 24 32 35 35' -f morphgrad:2 -e wrap
+done
+gives '1 4 9 16 25 36' -f order:1,17
+gives '0 0 0 0 0 0' -f median:1 -e constant
+extents=6
 
 refuses 2 'voxfilt: heat: alpha*dt = 0.51 is unstable on this grid: the largest stable value is 0.5 (--force runs it anyway)' \
     rod --dt 0.51 -o out

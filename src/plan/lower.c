@@ -402,19 +402,54 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
     return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
+/* Whether all that the edge rule puts outside an axis of a single sample is that sample. */
+static bool repeats_single(enum edge_rule edge)
+{
+    return !edge_has(edge, EDGE_HAS_VALUE) && !edge_has(edge, EDGE_KEEPS_SAMPLE);
+}
+
+static size_t taps_along(struct reach reach)
+{
+    return (size_t)(reach.high - reach.low) + 1;
+}
+
+/* Leave out taps along an axis that has a single sample: they read again what the others do. In a box, each
+   sample is then there equally often, and its rank among the others is a share of what it was. */
+static void leave_out_repeats(struct op *op, const struct grid *grid)
+{
+    const struct shape shape = lower_shape(grid, 1);
+    const bool x = shape.nx == 1, row = shape.rows == 1, plane = shape.planes == 1;
+    const size_t taps = op->tap_count;
+
+    if (!repeats_single(op->edge) || taps != taps_along(op->x) * taps_along(op->row) * taps_along(op->plane))
+        return;
+    op->tap_count = 0;
+    for (size_t i = 0; i < taps; i++) {
+        const struct op_tap tap = op->taps[i];
+        if ((!x || tap.dx == 0) && (!row || tap.drow == 0) && (!plane || tap.dplane == 0))
+            op->taps[op->tap_count++] = tap;
+    }
+    op->rank /= taps / op->tap_count;
+    op->x = x ? (struct reach){0, 0} : op->x;
+    op->row = row ? (struct reach){0, 0} : op->row;
+    op->plane = plane ? (struct reach){0, 0} : op->plane;
+}
+
 /* The sample of a rank among those that a window reads. */
-static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window, unsigned axes,
-                         const struct encoding *encoding, enum work_type work, struct step *step,
-                         struct fault *fault)
+static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window,
+                         const struct grid *grid, const struct encoding *encoding, enum work_type work,
+                         struct step *step, struct fault *fault)
 {
     struct op *op = begin_op(step, OP_RANK, stage, encoding, work, fault);
 
-    if (op == NULL || !lower_weights(window, axes, op, fault))
+    if (op == NULL || !lower_weights(window, grid->axes, op, fault))
         return false;
     op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
     op->descends = stage->intensity.slope < 0.0;
-    if (!encoding->missing)
+    if (!encoding->missing) {
+        leave_out_repeats(op, grid);
         return true;
+    }
     /* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first
        one in the order that is turned around. What is missing then has the extreme of those around it, which
        the next side of a box needs; settle_present puts it right. */
@@ -445,26 +480,29 @@ static bool multiply_sides(const struct stencil side[3], struct stencil *box, st
 }
 
 /* The extreme of a box is that of its sides, one after another, unless the edge rule holds samples by the
-   whole box. */
-static bool lower_rank(const struct stage *stage, size_t rank, unsigned axes, const struct encoding *encoding,
-                       enum work_type work, struct step *step, struct fault *fault)
+   whole box. Sides along which there is but one sample to read change nothing. */
+static bool lower_rank(const struct stage *stage, size_t rank, const struct grid *grid,
+                       const struct encoding *encoding, enum work_type work, struct step *step,
+                       struct fault *fault)
 {
     const struct stencil *side = stage->body.along;
-    const bool moves = side[0].count > 1 || side[1].count > 1 || side[2].count > 1;
+    const size_t extents[] = {grid->nx, grid->ny, grid->nz}, least = repeats_single(stage->edge.rule) ? 2 : 1;
     struct stencil box = {0};
-    bool lowered = true;
+    bool lowered = true, moves = false;
 
     if (side[0].count == 0)
-        return lower_window(stage, rank, &stage->body.taps, axes, encoding, work, step, fault);
+        return lower_window(stage, rank, &stage->body.taps, grid, encoding, work, step, fault);
     if (edge_has(stage->edge.rule, EDGE_KEEPS_SAMPLE)) {
         lowered = multiply_sides(side, &box, fault) &&
-                  lower_window(stage, rank, &box, axes, encoding, work, step, fault);
+                  lower_window(stage, rank, &box, grid, encoding, work, step, fault);
         stencil_free(&box);
         return lowered;
     }
-    for (unsigned axis = 0; axis < axes && lowered; axis++) {
-        if (side[axis].count > 1 || (axis == 0 && !moves))
-            lowered = lower_window(stage, rank, &side[axis], axes, encoding, work, step, fault);
+    for (unsigned axis = 0; axis < grid->axes; axis++)
+        moves = moves || (side[axis].count > 1 && extents[axis] >= least);
+    for (unsigned axis = 0; axis < grid->axes && lowered; axis++) {
+        if ((side[axis].count > 1 && extents[axis] >= least) || (axis == 0 && !moves))
+            lowered = lower_window(stage, rank, &side[axis], grid, encoding, work, step, fault);
     }
     return lowered;
 }
@@ -488,7 +526,7 @@ static bool settle_present(const struct stage *stage, const struct encoding *enc
 /* One rank after the other, or each of the step's input; and what combines the last with what there was
    before. Where a negative slope turns values around, it turns their difference around as well. What is
    missing in one of two results is missing in their difference. */
-static bool lower_ranks(const struct stage *stage, unsigned axes, const struct encoding *encoding,
+static bool lower_ranks(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                         enum work_type work, struct step *step, struct fault *fault)
 {
     const struct filter_body *body = &stage->body;
@@ -498,7 +536,7 @@ static bool lower_ranks(const struct stage *stage, unsigned axes, const struct e
 
     for (size_t i = 0; i < body->rank_count; i++) {
         size_t first = step->count;
-        if (!lower_rank(stage, body->ranks[i], axes, encoding, work, step, fault) ||
+        if (!lower_rank(stage, body->ranks[i], grid, encoding, work, step, fault) ||
             ((i == 0 || !differs) && !settle_present(stage, encoding, work, step, fault)))
             return false;
         if (i > 0 && body->apart) {
@@ -533,7 +571,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     struct op *op;
 
     if (kind == FILTER_RANK || kind == FILTER_DIFFERENCE)
-        return lower_ranks(stage, grid->axes, encoding, work, step, fault);
+        return lower_ranks(stage, grid, encoding, work, step, fault);
     for (size_t chain = 0; chain < stage->body.chains; chain++) {
         if (!lower_chain(stage, chain, grid, encoding, work, step, fault))
             return false;
