@@ -131,7 +131,7 @@ result $? 'what is only explained takes none'
 wait $!
 
 echo old > early/out.raw
-refuses 6 'voxfilt: --memory: this job needs 54.3 KiB (55568 bytes), and 1.0 KiB are allowed' \
+refuses 6 'voxfilt: --memory: this job needs 78.9 KiB (80768 bytes), and 1.0 KiB are allowed' \
     env CUDA_EMULATION_DEVICES=1 "$emulated" --program=voxfilt -D cuda -i scan.raw -d 300,256,60 -t f32 -f heat -m 1k \
     -o early/out.raw
 [ "$(ls -A early)" = out.raw ] && [ "$(cat early/out.raw)" = old ]
