@@ -595,18 +595,19 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch_packs() const
     {
-        const int column = begin - piece.before, end = piece.packs * Pack;
+        const int own = lane % Form::Fetching * Pack, end = piece.packs * Pack, column = begin - piece.before;
+        const unsigned last = static_cast<unsigned>(max(job.nx - Pack + 1, 0)); /* columns of whole packs */
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
             const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
-            const T *const from = job.from + read(row) * job.line + column;
-            T *const to = staged(row);
+            const T *from = job.from + read(row) * job.line + column + own;
+            T *to = staged(row) + own;
 #pragma unroll 1
-            for (int cell = 0; cell < end; cell += Form::Fetching * Pack) {
-                const int i = cell + lane % Form::Fetching * Pack;
-                cuda_copy_async_if<16>(i < end && column + i >= 0 && column + i + Pack <= job.nx, to + i,
-                                       from + i);
+            for (int i = own; i < end; i += Form::Fetching * Pack) {
+                cuda_copy_async_if<16>(static_cast<unsigned>(column + i) < last, to, from);
+                from += Form::Fetching * Pack;
+                to += Form::Fetching * Pack;
             }
         }
     }
@@ -731,6 +732,7 @@ template <typename Form> struct row_tile {
     /* Samples with a tap outside the grid keep their value. */
     CUDA_INLINE void hold(int row, int x, T (&sums)[Pack]) const
     {
+        cuda_launder(&x);
 #pragma unroll
         for (int i = 0; i < Pack; i++) {
             if (x + i < job.nx && job.holds(x + i))
@@ -741,6 +743,7 @@ template <typename Form> struct row_tile {
     CUDA_INLINE void store() const
     {
         const int x = begin + lane * Pack;
+        T *to = job.to + (first + warp) * job.line;
 
 #pragma unroll 1
         for (int row = warp; row < rows && x < job.nx; row += Form::Warps) {
@@ -748,7 +751,8 @@ template <typename Form> struct row_tile {
             cuda_load_packs<Pack>(staged(row) + lane * Pack, sums);
             if (job.edge.rule == EDGE_HOLD)
                 hold(row, x, sums);
-            cuda_store_columns<Pack>(job.to + (first + row) * job.line, x, x, job.nx, sums);
+            cuda_store_columns<Pack>(to, x, x, job.nx, sums);
+            to += Form::Warps * job.line;
         }
     }
 
