@@ -56,6 +56,8 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     static constexpr int FirstWide = Taps == STEP_STAR ? Radius : 0;
     static constexpr int WideLines = Lines - 2 * FirstWide;
     static constexpr int Late = Taps == STEP_STAR && Radius == 4 ? Radius : 0;
+    /* Whether what hold keeps of a plane is fetched when the one before is stored. */
+    static constexpr bool EarlyHeld = Late > 0 || sizeof(T) == sizeof(float);
     static constexpr int Side = Radius == 3 ? 4 : Radius; /* columns on either side */
 
     static constexpr int Columns = Side + Width + Side;                      /* in reach of a tile */
@@ -394,7 +396,7 @@ template <typename Form> struct plane_walk {
     }
 
     /* Samples of which a tap lies outside are what they were. Those of a plane come into shared memory while
-       its last taps are chained, since registers are wanted for these. */
+       taps are chained before it is stored, since registers are wanted for these. */
     CUDA_INLINE unsigned held(int plane) const
     {
         return cuda_reach::inside(job.plane, plane, job.from.planes) ? marks >> HeldMark : ~0u;
@@ -445,13 +447,17 @@ template <typename Form> struct plane_walk {
 #pragma unroll
         for (int r = 0; r < Rows; r++)
             cuda_store_past(has_begun && is_stored(r), line(to, Radius + r), done[r]);
+        if (Form::EarlyHeld && job.rule == EDGE_HOLD && plane + 1 >= begin && plane + 1 < end) {
+            cuda_keep_branch();
+            fetch_held(plane + 1);
+        }
     }
 
     CUDA_INLINE void step(arrival &now, int plane)
     {
         part done;
 
-        if (job.rule == EDGE_HOLD && plane - Radius >= begin) {
+        if (!Form::EarlyHeld && job.rule == EDGE_HOLD && plane - Radius >= begin) {
             cuda_keep_branch();
             fetch_held(plane - Radius);
         }
@@ -461,8 +467,28 @@ template <typename Form> struct plane_walk {
             take<false>(done, now, plane);
         else
             take<true>(done, now, plane);
-        if (Form::Late == 0 && plane - Radius >= begin)
+        if (Form::Late == 0 && plane - Radius >= begin - Form::EarlyHeld)
             store(done, plane - Radius);
+    }
+
+    /* Whether that is all that the lane has, as in the last columns. */
+    CUDA_INLINE bool holds_all() const
+    {
+        return job.rule == EDGE_HOLD && marks >> HeldMark == (1u << Rows * Pack) - 1;
+    }
+
+    CUDA_INLINE void keep() const
+    {
+#pragma unroll 1
+        for (int plane = begin; plane < end; plane++) {
+            part kept;
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+                cuda_load_packs<Pack>(line(job.from.row(plane, channel, 0), Radius + r), kept[r]);
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+                cuda_store_past(is_stored(r), line(job.to.row(plane, channel, 0), Radius + r), kept[r]);
+        }
     }
 
     CUDA_INLINE void run()
@@ -495,7 +521,11 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
     CUDA_SHARED(unsigned char, shared);
     plane_walk<Form> walk(job, reinterpret_cast<plane_tables<Form> *>(shared));
 
-    if (walk.begin < walk.end && __any_sync(CUDA_ALL_LANES, walk.is_stored(0)))
+    if (walk.begin >= walk.end || !__any_sync(CUDA_ALL_LANES, walk.is_stored(0)))
+        return;
+    if (__all_sync(CUDA_ALL_LANES, walk.holds_all()))
+        walk.keep();
+    else
         walk.run();
 }
 
@@ -561,10 +591,16 @@ template <typename T, typename Act> static auto choose(enum plane_kind kind, Act
     }
 }
 
-/* Planes of a walk, where the device runs `residents` blocks at once and there are so many columns of tiles.
-   What a walk reads before its first plane and behind its last counts half. */
-template <typename Form> static long long chunk_of(long long planes, long long columns, long long residents)
+/* Planes of a walk, where the device runs `residents` blocks at once. What a walk reads before its first
+   plane and behind its last counts half. Tiles of the last columns take twice as long as others, unless hold
+   keeps what they have; under wrap, walks that are cut to fit them do not pay. */
+template <typename Form>
+static long long chunk_of(long long planes, const struct cuda_tiles &tiles, enum edge_rule rule,
+                          long long channels, long long residents)
 {
+    const long long columns =
+        channels * (tiles.wide + (rule == EDGE_HOLD || rule == EDGE_WRAP ? 1 : 2) * tiles.narrow);
+
     return cuda_march_chunk(planes, Form::MostPlanes, [=](long long length, long long chunks) {
         return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Form::Radius));
     });
@@ -579,9 +615,9 @@ template <typename Form> static void describe(const struct cuda_question *asked,
 {
     const struct shape *shape = asked->shape;
     const long long planes = static_cast<long long>(shape->planes);
-    const long long columns =
-        plane_tiles<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).count() *
-        static_cast<long long>(shape->channels);
+    const long long channels = static_cast<long long>(shape->channels);
+    const struct cuda_tiles tiles =
+        plane_tiles<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows));
     const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
 
     *form = cuda_form();
@@ -589,10 +625,12 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     form->tile_y = Form::Warps * Form::Rows;
     form->tile_z = 1;
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
-    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
-                                             : static_cast<int>(chunk_of<Form>(planes, columns, residents));
+    form->coarsen =
+        asked->wish->coarsen > 0
+            ? asked->wish->coarsen
+            : static_cast<int>(chunk_of<Form>(planes, tiles, asked->op->edge, channels, residents));
     form->reach = Form::Radius;
-    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
+    form->grid = dim3(cuda_blocks(tiles.count() * channels * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = shared_bytes<Form>(asked->op);
     form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
@@ -666,7 +704,9 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     if (planes == 0)
         return cudaSuccess;
     job.chunk =
-        residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
+        residents > 0
+            ? static_cast<int>(chunk_of<Form>(planes, job.tiles, job.rule, job.from.channels, residents))
+            : from->form->coarsen;
     job.tiles.all_narrow =
         job.tiles.narrow * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
