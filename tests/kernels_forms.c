@@ -443,7 +443,7 @@ START_TEST(a_gpu_takes_what_was_measured_as_fastest)
         const char *rung;
     } taken[] = {{"-f heat", 17, 9, 11, "resident"},
                  {"-f heat", 300, 200, 150, "fused"},
-                 {"-f star:4 -s 10", 256, 256, 64, "plane"},
+                 {"-f star:4 -s 10", 24, 256, 64, "plane"},
                  {"-f star:4 -s 10", 1024, 64, 512, "fused"},
                  {"-f heat --flux pm1 --scale 1 -s 10", 64, 40, 30, "plane"},
                  {"-f star:8", 200, 150, 100, "plane"},

@@ -903,9 +903,9 @@ template <typename Form> static long long chunk_of(long long planes, long long c
         return cuda_march_chunk(planes, most_planes<Form>(), [=](long long length, long long chunks) {
             return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 1));
         });
-    const long long rows =
-        cuda_strip_rows(columns, planes, Form::Rows, residents * Form::Warps, most_planes<Form>());
-    return cuda_ceil_divide(rows, Form::Rows) * Form::Rows;
+    /* Relaxations leave what is read twice far behind. */
+    return cuda_strip_rows(columns, planes, Form::Rows, Form::Relaxes ? 0 : Form::Rows,
+                           residents * Form::Warps, most_planes<Form>());
 }
 
 template <typename Form> static long long blocks_of(long long planes, long long columns, long long chunk)

@@ -483,7 +483,7 @@ int walk_height(const struct cuda_limits *limits, const struct cuda_form *form, 
 
     if (form->resident_blocks == 0)
         return form->coarsen;
-    return static_cast<int>(cuda_strip_rows(columns, rows, 2 * steps, warps, MOST_ROWS));
+    return static_cast<int>(cuda_strip_rows(columns, rows, 1, 2 * steps, warps, MOST_ROWS));
 }
 
 /* The samples of the walk: those far enough from all edges, or all if the picture wraps around. */

@@ -578,10 +578,10 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
     const long long warps =
         static_cast<long long>(asked->limits->multiprocessors) * entry.warps(entry.side, asked->limits->code);
     const long long rows = static_cast<long long>(asked->shape->planes);
-    form->coarsen =
-        asked->wish->coarsen > 0
-            ? asked->wish->coarsen
-            : static_cast<int>(cuda_strip_rows(columns, rows, entry.side - 1, warps, most_rows(entry.side)));
+    form->coarsen = asked->wish->coarsen > 0
+                        ? asked->wish->coarsen
+                        : static_cast<int>(cuda_strip_rows(columns, rows, 1, entry.side - 1, warps,
+                                                           most_rows(entry.side)));
     form->tile_x = STRIP_COLUMNS;
     form->tile_y = form->coarsen;
     form->reach = entry.side / 2;

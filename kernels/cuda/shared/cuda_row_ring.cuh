@@ -288,11 +288,11 @@ static inline size_t cuda_ring_bytes(int width, size_t sample)
     return static_cast<size_t>(CUDA_RING_STAGES) * static_cast<size_t>(width) * sample;
 }
 
-/* The rows of a strip, each of which also walks `extra` rows that its neighbours have, too. Few rows mean
-   more such rows, many leave multiprocessors idle at the end, and with more than `most` the warps that run at
-   the same time read far apart. The device runs `warps` at once. */
-static inline long long cuda_strip_rows(long long columns, long long rows, int extra, long long warps,
-                                        int most)
+/* The rows of a strip, a multiple of `unit`, each of which also walks `extra` rows that its neighbours have,
+   too. Few rows mean more such rows, many leave multiprocessors idle at the end, and with more than `most`
+   the warps that run at the same time read far apart. The device runs `warps` at once. */
+static inline long long cuda_strip_rows(long long columns, long long rows, int unit, int extra,
+                                        long long warps, int most)
 {
     const double tail = 0.3; /* of a round: not all strips end together */
     const long long fewest = cuda_ceil_divide(rows, most);
@@ -300,8 +300,9 @@ static inline long long cuda_strip_rows(long long columns, long long rows, int e
     double least = 0;
 
     for (long long strips = fewest; strips <= rows; strips++) {
-        const long long height = cuda_ceil_divide(rows, strips);
-        const double rounds = static_cast<double>(cuda_ceil_divide(columns * strips, warps)) + tail;
+        const long long height = cuda_ceil_divide(cuda_ceil_divide(rows, strips), unit) * unit;
+        const long long walks = columns * cuda_ceil_divide(rows, height);
+        const double rounds = static_cast<double>(cuda_ceil_divide(walks, warps)) + tail;
         const double cost = rounds * static_cast<double>(height + extra);
         if (strips == fewest || cost < least) {
             least = cost;
