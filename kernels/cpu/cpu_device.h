@@ -26,7 +26,7 @@ struct device {
 const struct cpu_build *cpu_device_build(void);
 
 /* For forecasts: a thread takes so many times as long as one of the machine that they were measured on. */
-double cpu_device_times(const struct cpu_build *build, enum work_type work);
+double cpu_device_times(const struct cpu_build *build, const struct op *op);
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);

@@ -249,7 +249,7 @@ static double pass_seconds(const struct op *op, const struct shape *shape, const
 
 static void expect(const struct device *device, const struct cpu_tiling *tiling, struct form *form)
 {
-    double times = cpu_device_times(device->build, form->op->work);
+    double times = cpu_device_times(device->build, form->op);
     struct cpu_tiling single;
 
     cpu_tiling_fewer(&single, tiling, form->op, 1);
