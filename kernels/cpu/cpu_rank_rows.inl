@@ -698,6 +698,10 @@ static bool KEYS(ranks_through)(const struct ranks *ranks, struct span rows, str
     return true;
 }
 
+#ifdef KEYS_NARROW
+#include "cpu_rank_counts.inl"
+#endif
+
 /* All of a part; false if a sample has no key. Windows move along rows, unless only planes are in reach. */
 static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                        real bias, const struct network *columns, const struct network *windows, char *arena)
@@ -748,6 +752,12 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
         if (at < 0 || at >= nx)
             *beside++ = (ptrdiff_t)arith_edge_index(op->edge, at, nx);
     }
+#ifdef KEYS_NARROW
+    if (sweep->tiling->counts) {
+        counts_part(&ranks, sweep->tiling, rows, planes);
+        return true;
+    }
+#endif
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
     for (int64_t centre = others.first; centre < others.end && done; centre++) {

@@ -41,6 +41,11 @@
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
+/* Columns of a tile where they are counted; and samples of a box within a plane that this is worth for. Of
+   one through several planes, those that a network does not take. */
+#define COUNTED_COLUMNS 256
+#define COUNTED_LEAST   64
+
 #define LINE_BYTES 64
 
 /* What an update costs is told in taps of a star of nearest neighbours, as one core of a Zen 5 takes them.
@@ -86,6 +91,9 @@
 #define NARROW_NETWORK     5.0
 #define NARROW_NEAREST_TAP 0.75
 #define NARROW_LINE        2.5
+
+/* Counting, for each plane of the box. */
+#define COUNTED_PLANE 620.0
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -236,7 +244,8 @@ static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
     (void)line;
     tiling->pitch = size_rounded_up(tiling->pitch + vectors, vectors / 2);
     shape_picture_slot(tiling, vectors / 2);
-    tiling->slots = size_most(rows + side * across + 2, RANK_ROWS + 1) + 1;
+    tiling->slots =
+        size_most(rows + side * across + 2, RANK_ROWS + 1) + 1 + (tiling->counts ? COUNTED_BYTES : 0);
 }
 
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
@@ -542,6 +551,8 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
 
     if (tiling->sample >= work_size(op->work))
         return wide_rank_work(op);
+    if (tiling->counts)
+        return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_extreme_line(op))
         return NARROW_LINE * bytes;
     if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
@@ -610,7 +621,7 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        set_tile(tiling, shape, engine->width / tiling->sample);
+        set_tile(tiling, shape, tiling->counts ? COUNTED_COLUMNS : engine->width / tiling->sample);
         return;
     }
     /* Of equal prices, the widest. */
@@ -659,12 +670,25 @@ static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, s
     return read > (double)ARENA_BYTES;
 }
 
-/* Bytes of a sample in a slot. Narrow samples of large windows are counted, in keys that hold such counts. */
+/* Whether ranks are those of large boxes of bytes, whose numbers of samples fit into counts. */
+static bool is_counted(const struct op *op, const struct shape *shape)
+{
+    size_t box = (size_t)(op->x.high - op->x.low + 1) * (size_t)(op->row.high - op->row.low + 1) *
+                 (size_t)(op->plane.high - op->plane.low + 1);
+    size_t least = moves(op->row) && moves(op->plane) ? NETWORK_TAPS + 1 : COUNTED_LEAST;
+
+    return op->kind == OP_RANK && shape->narrow != NARROW_NOT && sample_bytes(shape, op->work) == 1 &&
+           !takes_extreme(op) && op->tap_count == box && box >= least && box <= INT16_MAX;
+}
+
+/* Bytes of a sample in a slot. Other narrow samples of large windows are counted by bisection, in keys that
+   hold such numbers. */
 static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
     size_t bytes = sample_bytes(shape, op->work);
 
-    if (shape->narrow == NARROW_NOT || takes_extreme(op) || op->tap_count <= NETWORK_TAPS)
+    if (shape->narrow == NARROW_NOT || takes_extreme(op) || op->tap_count <= NETWORK_TAPS ||
+        is_counted(op, shape))
         return bytes;
     return op->tap_count > INT16_MAX ? work_size(op->work) : size_most(bytes, sizeof(int16_t));
 }
@@ -674,6 +698,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
 {
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .sample = slot_sample(op, shape),
+                                  .counts = is_counted(op, shape),
                                   .x = margin_of(op->x, op->edge),
                                   .row = margin_of(op->row, op->edge),
                                   .plane = margin_of(op->plane, op->edge),

@@ -45,6 +45,9 @@
 /* Ranks of windows of so many samples have a sorting network. */
 #define NETWORK_TAPS 128
 
+/* Ranks of boxes of bytes are counted, in so many bytes for each column. */
+#define COUNTED_BYTES 544
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -96,6 +99,7 @@ struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
+    bool counts;   /* ranks of bytes, by counting */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;
