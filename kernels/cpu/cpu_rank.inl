@@ -22,7 +22,7 @@
 #define RUNS 4
 
 /* While a row is read, the one that is so many rows ahead is fetched. */
-#define ROWS_AHEAD 4
+#define ROWS_AHEAD 8
 
 /* Exchanges of a network for the most taps: those of Batcher's sort. */
 #define NETWORK_EXCHANGES 1472
