@@ -83,14 +83,15 @@
 #define PRESENT_NEAREST 2.5
 #define PRESENT         1.25
 
-/* Ranks in narrow fields, whose keys have one byte or two: how much of all that they take. What a network
-   takes besides, a tap of the median of all nearest neighbours, and an extreme along one axis, for each byte.
- */
+/* Ranks in narrow fields, whose keys have one byte or two: how much of all that they take. For each byte,
+   what a network takes besides, a tap of the median of all nearest neighbours, and an extreme along one axis.
+   And for each plane that it reads: the next slab reads most of them again. */
 #define NARROW_BYTES       0.33
 #define NARROW_SHORTS      0.6
 #define NARROW_NETWORK     5.0
 #define NARROW_NEAREST_TAP 0.75
-#define NARROW_LINE        2.5
+#define NARROW_LINE        1.0
+#define NARROW_PLANE       0.4
 
 /* Counting, for each plane of the box. */
 #define COUNTED_PLANE 620.0
@@ -554,7 +555,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     if (tiling->counts)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_extreme_line(op))
-        return NARROW_LINE * bytes;
+        return NARROW_LINE * bytes + (tiling->tile_rows > 1 && moves(op->plane) ? NARROW_PLANE * taps : 0.0);
     if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
         return taps * NARROW_NEAREST_TAP * bytes;
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
