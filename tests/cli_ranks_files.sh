@@ -55,6 +55,8 @@ voxfilt -q -i scan.raw -d 20,9,40 -t u16 -s 3 -o whole/made.zarr --tee 1:whole/o
 ranks 3 voxfilt-mpi -q -i scan.raw -d 20,9,40 -t u16 -s 3 -o made.zarr --tee 1:one.zarr > ../stdout 2> ../stderr < /dev/null
 diff -r whole/made.zarr made.zarr > ../differences && diff -r whole/one.zarr one.zarr >> ../differences
 result $? 'a folder of three ranks is that of one process'
+refuses_all 2 'voxfilt-mpi: made.zarr: it exists, and a folder replaces nothing' \
+    ranks 2 voxfilt-mpi -i scan.raw -d 20,9,40 -t u16 -s 3 -o made.zarr
 rm -rf whole made.zarr one.zarr
 
 # ---------------------------------------------------------------- stacks of files

@@ -200,13 +200,14 @@ static bool target_open(struct target *target, const struct target_request *requ
 
 /* ---- one of several ranks ---- */
 
-/* Before it is opened: a pipe would wait for its reader. */
+/* Before it is opened: a pipe would wait for its reader. What a folder cannot be is refused when it is made.
+ */
 static bool check_kind(const struct target_request *request, struct fault *fault)
 {
     char first[PATTERN_NAME_MOST];
     const char *path = file_path(request, first);
 
-    return file_out_is_file(path) ||
+    return request->format->folder || file_out_is_file(path) ||
            fault_set_for(fault, STATUS_USAGE, path_is_standard(path) ? "standard output" : path,
                          "all ranks write to it, so it must be a regular file");
 }
