@@ -803,10 +803,20 @@ static void move_transforms(const struct sink *sink, struct raw_header *raw)
     }
 }
 
+/* One volume has three axes; the first axis of a series is time. */
+static void put_choice(const struct header_choice *choice, struct raw_header *raw)
+{
+    size_t times = (size_t)whole(raw, DIM, 4);
+
+    move_real(raw, TOFFSET, 0, (double)(choice->volume % times) * real(raw, PIXDIM, 4));
+    put_whole(raw, DIM, 0, 3);
+    for (unsigned i = 4; i <= DIMS_MOST; i++)
+        put_whole(raw, DIM, i, 1);
+}
+
 static void put_region(const struct sink *sink, struct raw_header *raw)
 {
     const size_t extents[3] = {sink->header.grid.nx, sink->header.grid.ny, sink->header.grid.nz};
-    const size_t times = (size_t)whole(raw, DIM, 4);
     bool cut = false;
 
     for (unsigned i = 0; i < 3; i++) {
@@ -822,13 +832,8 @@ static void put_region(const struct sink *sink, struct raw_header *raw)
         put_whole(raw, SLICE_END, 0, 0);
         put_whole(raw, SLICE_CODE, 0, 0);
     }
-    if (sink->header.choice.count == 0)
-        return;
-    /* One volume has three axes; the first axis of a series is time. */
-    move_real(raw, TOFFSET, 0, (double)(sink->header.choice.volume % times) * real(raw, PIXDIM, 4));
-    put_whole(raw, DIM, 0, 3);
-    for (unsigned i = 4; i <= DIMS_MOST; i++)
-        put_whole(raw, DIM, i, 1);
+    if (sink->header.choice.count > 0)
+        put_choice(&sink->header.choice, raw);
 }
 
 /* In the coordinates of a scanner, which grow to the right, the front and the top. */

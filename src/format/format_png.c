@@ -342,6 +342,7 @@ static bool begin_rows(struct reader *reader, struct fault *fault)
 {
     const size_t width = png_get_image_width(reader->png, reader->info);
     struct png_adam7 *adam7 = &reader->adam7;
+
     if (!png_rows_open(&reader->rows, reader->png, reader->info, fault))
         return fault_prefix(fault, reader->trap.name);
     if (!reader->interlaced) {

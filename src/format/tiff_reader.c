@@ -1225,8 +1225,8 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     return true;
 }
 
-/* Whether the current page belongs to the series: it is one of those that OME places. A description that
-   tells how many pages there are is of the first ones; ImageJ's is of all. */
+/* Whether the current page belongs to the series. OME says which pages do. Another description that tells how
+   many there are is of the first ones; ImageJ's is of all. */
 static bool is_wanted(const struct tiff_reader *reader)
 {
     const struct tiff_text *text = &reader->all.text;
@@ -1590,6 +1590,14 @@ static void convert(const struct tiff_reader *reader, const unsigned char *row, 
     }
 }
 
+/* One channel of planar ones among the others. */
+static void interleave(const unsigned char *from, size_t count, unsigned channels, size_t size,
+                       unsigned char *to)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * channels * size, from + i * size, size);
+}
+
 static size_t pixel_bytes(const struct tiff_reader *reader)
 {
     return reader->all.channels * sample_size(reader->all.type);
@@ -1599,14 +1607,11 @@ static size_t pixel_bytes(const struct tiff_reader *reader)
 static void put_columns(const struct tiff_reader *reader, const unsigned char *row, size_t first,
                         size_t count, unsigned plane, unsigned char *to)
 {
-    size_t size = sample_size(reader->all.type), channels = reader->all.channels;
+    size_t size = sample_size(reader->all.type);
 
-    /* One channel of planar ones goes among the others. */
-    for (size_t i = 0; reader->all.planar && i < count; i++)
-        memcpy(to + (i * channels + plane) * size, row + (first + i) * size, size);
     if (reader->all.planar)
-        return;
-    if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
+        interleave(row + first * size, count, reader->all.channels, size, to + plane * size);
+    else if (reader->bits < 8 || reader->conversion != CONVERT_NOTHING)
         convert(reader, row, first, count, to);
     else
         memcpy(to, row + first * pixel_bytes(reader), count * pixel_bytes(reader));

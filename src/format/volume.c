@@ -618,17 +618,24 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
+/* The file that holds the samples. */
+static const struct file_in *file_of(const struct source *source)
+{
+    const struct volume *volume = source->state;
+
+    return volume->file != NULL ? volume->file : source->file;
+}
+
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                      struct fault *fault)
 {
-    const struct file_in *beside = ((const struct volume *)source->state)->file;
     const struct header *header = &source->header;
     const struct region_runs runs = region_runs_of(box, &header->grid, sample_size(header->type));
     uint64_t before =
         (uint64_t)(header->choice.volume + volume) * grid_planes(&header->grid) * header_plane_bytes(header);
     bool ended;
 
-    return box_read_runs(beside != NULL ? beside : source->file, before, &runs, samples, &ended, fault) &&
+    return box_read_runs(file_of(source), before, &runs, samples, &ended, fault) &&
            (!ended || refuse_short(source, fault));
 }
 

@@ -101,6 +101,14 @@ static bool is_among(const struct devices *devices, uint64_t index)
     return false;
 }
 
+/* As many as there are, and as a run takes: a list that names more is refused instead. */
+static void add_all(struct devices *devices, unsigned count)
+{
+    devices->all = true;
+    for (; devices->count < count && devices->count < DEVICES_MOST; devices->count++)
+        devices->indices[devices->count] = (int)devices->count;
+}
+
 static bool add_list(struct devices *devices, const char *name, const char *list, unsigned count,
                      struct fault *fault)
 {
@@ -163,12 +171,10 @@ bool devices_find(const char *name, struct devices *devices, struct fault *fault
     count = backend->count();
     if (count == 0)
         return refuse_absent(name, backend, count, fault);
-    devices->all = strcmp(list, "all") == 0;
-    if (!devices->all && !add_list(devices, name, list, count, fault))
+    if (strcmp(list, "all") == 0)
+        add_all(devices, count);
+    else if (!add_list(devices, name, list, count, fault))
         return false;
-    /* "all" takes what there is; a list that names more than a run takes has been refused instead. */
-    for (; devices->all && devices->count < count && devices->count < DEVICES_MOST; devices->count++)
-        devices->indices[devices->count] = (int)devices->count;
     return check_kinds(devices, name, fault);
 }
 

@@ -217,6 +217,12 @@ static void lower_cover(const struct encoding *encoding, struct op *op)
         op->channels = op->colours;
 }
 
+/* A single relaxation of linear heat without reaction is nothing but its taps. */
+static bool is_plain(const struct heat *heat)
+{
+    return heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
+}
+
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
    for how far the operation reaches. */
 static bool lower_gradient(const struct stage *stage, const struct grid *grid, struct op *op,
@@ -269,23 +275,29 @@ static void weigh(struct op *op, unsigned weighed, double whole)
     }
 }
 
-/* What a chain of taps makes of a constant, by fused multiply-adds of the work type, unless EDGE_HOLD keeps
-   the sample along one of the axes of `held`. */
-static double pass_constant(const struct op *op, unsigned held, double value)
+/* What a chain of taps makes of a constant, by fused multiply-adds of the work type. */
+static double chain_constant(const struct op *op, double value)
 {
-    const struct reach *reaches[] = {&op->x, &op->row, &op->plane};
     double sum = op->tap_count == 0 ? 0.0 : work_round(op->work, op->taps[0].weight * value);
 
-    for (unsigned axis = 0; axis < 3; axis++) {
-        if ((held >> axis & 1) != 0 && (reaches[axis]->low < 0 || reaches[axis]->high > 0))
-            return value;
-    }
     for (size_t i = 1; i < op->tap_count; i++) {
         const double weight = op->taps[i].weight;
         sum = op->work == WORK_F32 ? (double)fmaf((float)weight, (float)value, (float)sum)
                                    : fma(weight, value, sum);
     }
     return sum;
+}
+
+/* The same, unless EDGE_HOLD keeps the sample along one of the axes of `held`. */
+static double pass_constant(const struct op *op, unsigned held, double value)
+{
+    const struct reach *reaches[] = {&op->x, &op->row, &op->plane};
+
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if ((held >> axis & 1) != 0 && (reaches[axis]->low < 0 || reaches[axis]->high > 0))
+            return value;
+    }
+    return chain_constant(op, value);
 }
 
 /* One more operation of an average: its effect on the weights of samples around which nothing is missing. */
@@ -402,7 +414,7 @@ static bool lower_chain(const struct stage *stage, size_t chain, const struct gr
     return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
 }
 
-/* Whether all that the edge rule puts outside an axis of a single sample is that sample. */
+/* Whether the edge rule has nothing but the sample itself outside an axis of a single sample. */
 static bool repeats_single(enum edge_rule edge)
 {
     return !edge_has(edge, EDGE_HAS_VALUE) && !edge_has(edge, EDGE_KEEPS_SAMPLE);
@@ -413,8 +425,8 @@ static size_t taps_along(struct reach reach)
     return (size_t)(reach.high - reach.low) + 1;
 }
 
-/* Leave out taps along an axis that has a single sample: they read again what the others do. In a box, each
-   sample is then there equally often, and its rank among the others is a share of what it was. */
+/* Leave out taps of a box along an axis that has a single sample: they read again what the others do. The box
+   has each sample equally often, so the rank is divided as the taps are. */
 static void leave_out_repeats(struct op *op, const struct grid *grid)
 {
     const struct shape shape = lower_shape(grid, 1);
@@ -435,6 +447,19 @@ static void leave_out_repeats(struct op *op, const struct grid *grid)
     op->plane = plane ? (struct reach){0, 0} : op->plane;
 }
 
+/* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first one
+   in the order that is turned around. What is missing then has the extreme of those around it, which the next
+   side of a box needs; settle_present puts it right. */
+static void leave_out_missing(struct op *op, const struct filter_body *body)
+{
+    op->missing = op->rank > 0 && op->rank + 1 < op->tap_count;
+    op->percent = body->percent;
+    if (op->missing || op->rank == 0)
+        return;
+    op->rank = 0;
+    op->descends = !op->descends;
+}
+
 /* The sample of a rank among those that a window reads. */
 static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window,
                          const struct grid *grid, const struct encoding *encoding, enum work_type work,
@@ -446,19 +471,10 @@ static bool lower_window(const struct stage *stage, size_t rank, const struct st
         return false;
     op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
     op->descends = stage->intensity.slope < 0.0;
-    if (!encoding->missing) {
+    if (encoding->missing)
+        leave_out_missing(op, &stage->body);
+    else
         leave_out_repeats(op, grid);
-        return true;
-    }
-    /* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first
-       one in the order that is turned around. What is missing then has the extreme of those around it, which
-       the next side of a box needs; settle_present puts it right. */
-    op->missing = op->rank > 0 && op->rank + 1 < op->tap_count;
-    op->percent = stage->body.percent;
-    if (!op->missing && op->rank > 0) {
-        op->rank = 0;
-        op->descends = !op->descends;
-    }
     return true;
 }
 
@@ -564,9 +580,6 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         [FILTER_POINT] = OP_POINT,         [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
         [FILTER_BILATERAL] = OP_BILATERAL,
     };
-    const struct heat *heat = &stage->heat;
-    /* A single relaxation of linear heat without reaction is nothing but its taps. */
-    const bool is_plain = heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
@@ -587,8 +600,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         return lower_weights(&stage->body.taps, grid->axes, op, fault);
     if (kind == FILTER_HEAT)
         return lower_taps(&stage->body.taps, grid->axes, op, fault) &&
-               ((is_plain && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
-               check_flow(heat, op, fault);
+               ((is_plain(&stage->heat) && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
+               check_flow(&stage->heat, op, fault);
     if (kind == FILTER_POINT)
         return settle_point(stage, work, op->missing, &op->point, fault);
     if (kind == FILTER_BILATERAL)

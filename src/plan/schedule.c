@@ -389,17 +389,22 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
     return true;
 }
 
-/* Passes over spool files: at full depth if they fit, where they take all steps at once but for those that do
-   not go together; else as deep as they can be. */
+/* Passes that take all steps at once but for those that do not go together. */
+static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
+{
+    struct levels_walk survey = attempt->survey;
+
+    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
+}
+
+/* Passes over spool files: at full depth if they fit, else as deep as they can be. */
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
     struct schedule *schedule = &attempt->schedule;
-    const struct levels_walk survey = attempt->survey;
-    const bool full = survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
     struct route_cost cost;
 
-    if (!full && (attempt->unrolled || !deepen(attempt, memory)))
+    if (!fit_full_depth(attempt, memory) && (attempt->unrolled || !deepen(attempt, memory)))
         return false;
     cost = route_survey(&attempt->levels, schedule->depth, request->random,
                         (struct route_way){schedule->on_trial, request->measures});

@@ -87,6 +87,13 @@ static bool file_name(char *path, size_t size)
     return snprintf(path + used, size - used, "/wisdom") < (int)(size - used);
 }
 
+static bool is_form(const struct wisdom_entry *entry)
+{
+    return entry->tile_x <= MOST_SHAPE && entry->tile_y <= MOST_SHAPE && entry->coarsen <= MOST_SHAPE &&
+           entry->stride <= MOST_SHAPE && entry->steps <= MOST_SHAPE && isfinite(entry->updates) &&
+           entry->updates > 0.0;
+}
+
 static bool scan(const char *line, struct wisdom_entry *entry)
 {
     char end = '\0';
@@ -94,9 +101,7 @@ static bool scan(const char *line, struct wisdom_entry *entry)
     return sscanf(line, WISDOM_SCAN, entry->device, entry->problem, entry->rung, &entry->tile_x,
                   &entry->tile_y, &entry->coarsen, &entry->stride, &entry->steps, &entry->updates,
                   &end) == WISDOM_FIELDS &&
-           end == '\n' && entry->tile_x <= MOST_SHAPE && entry->tile_y <= MOST_SHAPE &&
-           entry->coarsen <= MOST_SHAPE && entry->stride <= MOST_SHAPE && entry->steps <= MOST_SHAPE &&
-           isfinite(entry->updates) && entry->updates > 0.0;
+           end == '\n' && is_form(entry);
 }
 
 static bool same_problem(const struct wisdom_entry *a, const struct wisdom_entry *b)

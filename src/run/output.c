@@ -177,9 +177,12 @@ bool output_write_column(struct output *output, void *samples, size_t volume, st
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)
 {
     const struct output_fringe *fringe = &output->fringe;
-    const size_t size = fringe->file == NULL || fringe->direct ? 0 : bytes_of(fringe->ends);
+    size_t size;
 
-    return fringe->file == NULL || peers_gather(peers, fringe->ends, size, write_ends, (void *)fringe, fault);
+    if (fringe->file == NULL)
+        return true;
+    size = fringe->direct ? 0 : bytes_of(fringe->ends);
+    return peers_gather(peers, fringe->ends, size, write_ends, (void *)fringe, fault);
 }
 
 void output_close(struct output *output)
