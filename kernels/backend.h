@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* What is known of the samples of a field: all that it ever has are of one of these types. */
+/* A type of the file that holds every sample a field ever has; NARROW_NOT: none is known. */
 enum narrow { NARROW_NOT, NARROW_U8, NARROW_I8, NARROW_U16, NARROW_I16 };
 
 /* The extents of a field. The rows of a picture are planes of one row. */
@@ -33,9 +33,9 @@ struct shape {
     size_t planes; /* in the whole grid */
     unsigned channels;
 
-    /* A backend may hold such samples in their type instead of the work type. Then planes come and go in this
-       type, and nothing is done to values on the way but for the byte order; ops are OP_RANK, without samples
-       that are missing; and nobody asks for changes or extremes. */
+    /* A backend may hold samples in this type instead of the work type. Then planes come and go in it, and
+       conversion changes nothing but the byte order; ops are OP_RANK, without samples that are missing; and
+       nobody asks for changes or extremes. */
     enum narrow narrow;
 };
 
@@ -83,8 +83,8 @@ struct encoding {
     struct {
         double scale, shift; /* from files: v becomes scale · v + shift, unless that is v */
         double mark;         /* from files with `marked`: the mark of what is written */
-        bool rests; /* u64 and i64 in f64: a field has twice as many, and the latter half is what rounding
-                       took: it is added to a sample outside when that is stored, and 0 inside */
+        bool rests; /* u64 and i64 in f64: a field has twice as many channels of originals. The second half
+                       holds what rounding took, or 0 inside: it is added to a sample when that is stored */
     } original;
 
     /* These are done to colour in turn, after it is decoded and before it is encoded. */

@@ -1,5 +1,5 @@
 /* Operations that a backend runs: what they are called, where their taps are, and which channels they take
-   together. And the type of the samples that they run on. */
+   together; and the type of the samples that they run on. */
 #include "backend.h"
 
 enum sample_type shape_sample(const struct shape *shape, enum work_type work)

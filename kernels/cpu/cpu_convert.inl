@@ -170,7 +170,7 @@ static void take_originals(const struct encoding *encoding, unsigned channel, co
     }
 }
 
-/* A sample of 64 bits, which go to and from the order of the file. */
+/* The bits of a sample of 64 bits, which a file may have in another byte order. */
 static uint64_t sample_bits(const struct encoding *encoding, const unsigned char *sample)
 {
     uint64_t bits;
@@ -179,7 +179,7 @@ static uint64_t sample_bits(const struct encoding *encoding, const unsigned char
     return encoding->swapped ? swap_bits_64(bits) : bits;
 }
 
-/* What is to be added to a sample outside when it is stored, so that it stays as it was. */
+/* What is to be added to samples outside when they are stored, so that they stay as they were. */
 static void take_rests(const struct encoding *encoding, const unsigned char *samples,
                        const unsigned char *mask, size_t count, const real *values, real *rests)
 {
@@ -226,7 +226,7 @@ static void put_originals(const struct field *field, const struct encoding *enco
     }
 }
 
-/* Samples of narrow fields are those of files; only their bytes may be in another order. */
+/* Samples of narrow fields are those of files. Only the order of their bytes may differ. */
 #define MOVE_BITS(bits)                                                                                      \
     static void move_bits_##bits(const void *samples, size_t from_stride, bool swapped, size_t count,        \
                                  void *moved, size_t to_stride)                                              \

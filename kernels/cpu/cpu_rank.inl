@@ -18,7 +18,7 @@
 /* Vectors that go through a network together, so that one does not wait for another. */
 #define NETWORK_VECTORS 2
 
-/* Runs of samples that are joined at a time to longer ones. */
+/* How many runs of samples are joined at a time to a longer one. */
 #define RUNS 4
 
 /* While a row is read, the one that is so many rows ahead is fetched. */
@@ -46,9 +46,9 @@ static bool is_line_of_extremes(const struct op *op)
                                  op->tap_count == span_of(op->plane));
 }
 
-/* Whether all that the edge rule has outside the grid, in place of a window's samples, is in the window, too:
-   it turns a window that reaches as far on both sides over at the end, or repeats its last sample there. With
-   EDGE_HOLD, results of such windows are dropped. */
+/* Whether all that a window has outside the grid is what it has inside as well. That is so if it reaches as
+   far on both sides, and the edge rule turns back at the end of the grid or repeats the last sample. Under
+   EDGE_HOLD, results of windows that reach outside are dropped. */
 static bool reads_itself_outside(const struct op *op)
 {
     return op->x.low == -op->x.high && op->row.low == -op->row.high && op->plane.low == -op->plane.high &&

@@ -2,16 +2,18 @@
  *
  * Known as: median filtering in constant time (Perreault and Hébert), after Huang's histograms.
  * Idea: each column that windows reach has counts of its keys, which change by the rows that come and that
- * leave. Those of a window are the sums over its columns, and change by one that comes and one that leaves.
+ * leave. The counts of a window are the sums over its columns, and change by a column that comes and one that
+ * leaves.
  * Adds: a count is of all keys up to one, so that comparing a vector of counts with a rank finds the key.
- * There are two levels of 16 keys: the first 4 bits and, for each value of these, the last 4. The counts of a
- * window by the last are only made for the first that it has, and go on from the last window that had the
- * same. Costs: 544 bytes a column; a branch that is hard to foresee where neighbours differ in their first
- * bits. Wins when: a box has so many samples that a network takes longer (cpu_tiling.c). */
+ * There are two levels of 16 counts: by the first 4 bits and, for each value of these, by the last 4. Of the
+ * second level, a window needs only the counts for the first bits of its result; they go on from the last
+ * window whose result had the same.
+ * Costs: 544 bytes a column; a branch that is hard to foresee where neighbours differ in their first bits.
+ * Wins when: a box has so many samples that a network takes longer (cpu_tiling.c). */
 
 #define COUNTED 16
 
-/* Of keys by 4 bits of them: of all up to each. */
+/* For each value of 4 bits of the keys, how many keys have that value or a lesser one. */
 typedef int16_t counts __attribute__((vector_size(COUNTED * sizeof(int16_t))));
 
 _Static_assert((COUNTED + 1) * sizeof(counts) == COUNTED_BYTES, "a column's counts");
@@ -20,7 +22,7 @@ _Static_assert((COUNTED + 1) * sizeof(counts) == COUNTED_BYTES, "a column's coun
 struct counting {
     counts one[COUNTED]; /* those of a single key */
     counts *first;       /* of each column, by the first bits */
-    counts *last;        /* by the last: so many columns for each value of the first */
+    counts *last;        /* by the last: all columns for each value of the first */
     size_t columns;
 };
 
@@ -60,14 +62,14 @@ ISA_INLINE void counts_move(const struct counting *counting, bool comes, const i
     }
 }
 
-/* The ranks of a row, whose columns are counted. */
+/* The results of a row, whose columns are counted. */
 static void counts_rank_row(const struct counting *counting, const struct ranks *ranks)
 {
     const int64_t span = (int64_t)span_of(ranks->op->x), count = ranks->x.end - ranks->x.first;
     const counts none = {0}, rank = (int16_t)ranks->op->rank - none, *arriving = counting->first + span - 1;
     counts window = none, lasts[COUNTED];
-    int16_t before[COUNTED + 1] = {0}; /* how many keys have less in their first bits */
-    int64_t at[COUNTED];               /* the windows that `lasts` are those of */
+    int16_t before[COUNTED + 1] = {0}; /* how many keys have lesser first bits */
+    int64_t at[COUNTED];               /* the window that each of `lasts` is of */
 
     for (size_t i = 0; i < COUNTED; i++)
         at[i] = -span;
@@ -168,7 +170,7 @@ static void counts_part(const struct ranks *ranks, const struct cpu_tiling *tili
     const struct span others = ranks->along_rows ? planes : rows;
     struct counting counting = {.columns = ranks->width};
 
-    /* Behind all rows, but for the last. */
+    /* Counts are behind all rows of the arena but the last (`row` of ranks). */
     counting.first = (counts *)(ranks->ring + (tiling->slots - 1 - COUNTED_BYTES) * ranks->pitch);
     counting.last = counting.first + ranks->width;
     if (ranks->holds_planes)

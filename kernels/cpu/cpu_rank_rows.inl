@@ -177,8 +177,8 @@ static void KEYS(extreme_row)(bool greatest, const key *a, const key *b, size_t 
     }
 }
 
-/* The extremes of runs that begin at some of four places, and then at the next samples: those of longer runs.
- */
+/* Join runs that begin at two or four places to a longer one, and so at each of the next samples: its extreme
+   is that of theirs. */
 ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *places, size_t count, key *out)
 {
     const key *const first = places[0], *const second = places[1], *const third = places[2],
@@ -196,8 +196,8 @@ ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *pl
     }
 }
 
-/* Extremes along x, in place, of keys that fill whole vectors: runs of four times as many each time. The last
-   time, they overlap. */
+/* Extremes along x, in place, of keys that fill whole vectors. Each time, runs become four times as long; the
+   last time, they overlap. */
 static void KEYS(extreme_along_x)(const struct ranks *ranks, key *row, size_t count)
 {
     const size_t window = ranks->op->tap_count;
@@ -261,8 +261,8 @@ static keys KEYS(bisect)(const struct op *op, const key *const *taps, size_t x, 
 /* Each type of narrow samples. */
 #define FOR_NARROW(take) take(U8, uint8_t) take(I8, int8_t) take(U16, uint16_t) take(I16, int16_t)
 
-/* What turns narrow samples, extended to keys, into keys of their order, and back: the sign of those that
-   have none but are as wide as keys, and all bits where the greatest comes first. */
+/* The bits to flip in narrow samples, extended to keys, so that they have the order of keys, and to flip
+   back: the sign, if samples have none but are as wide as keys; and all bits, if the greatest comes first. */
 static key KEYS(narrow_mask)(const struct op *op, enum narrow narrow)
 {
     const bool full = narrow == (sizeof(key) == 1 ? NARROW_U8 : NARROW_U16) && sizeof(key) <= 2;
@@ -644,8 +644,8 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
     return true;
 }
 
-/* Extremes along x. Rows follow each other as one: what has just been written to the first has left for the
-   cache when it is read again, at another place. */
+/* Extremes along x. Several rows are computed as one: what is written to the first has reached the cache when
+   it is read again, at another place. */
 static bool KEYS(extremes_in_rows)(const struct ranks *ranks, struct span own, int64_t centre)
 {
     const size_t apart = size_rounded_up(ranks->width, KEYED);

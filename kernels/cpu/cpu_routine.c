@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Planes of a field that is larger than this have left the caches when others take their place: to fetch
-   lines of them that are overwritten would be in vain. */
+/* Planes of a field that is larger than this have left the caches when others take their place. To fetch
+   lines that are then overwritten would be in vain. */
 #define CACHES_BYTES ((size_t)12 << 20)
 
 #define CACHE_LINE ((size_t)64)

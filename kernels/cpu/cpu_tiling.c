@@ -41,8 +41,8 @@
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
-/* Columns of a tile where they are counted; and samples of a box within a plane that this is worth for. Of
-   one through several planes, those that a network does not take. */
+/* Columns of a tile where ranks are found by counting, and the least samples of a box in a plane for which
+   that pays. For a box through several planes, it pays if there is no network. */
 #define COUNTED_COLUMNS 256
 #define COUNTED_LEAST   64
 
@@ -83,9 +83,10 @@
 #define PRESENT_NEAREST 2.5
 #define PRESENT         1.25
 
-/* Ranks in narrow fields, whose keys have one byte or two: how much of all that they take. For each byte,
-   what a network takes besides, a tap of the median of all nearest neighbours, and an extreme along one axis.
-   And for each plane that it reads: the next slab reads most of them again. */
+/* Ranks in narrow fields, whose keys have one byte or two: what part they take of the work of wide keys. For
+   each byte, what a network takes besides, a tap of the median of all nearest neighbours, and an extreme
+   along one axis. An extreme through planes also takes some work for each plane that it reads, since the next
+   slab reads most of them again. */
 #define NARROW_BYTES       0.33
 #define NARROW_SHORTS      0.6
 #define NARROW_NETWORK     5.0

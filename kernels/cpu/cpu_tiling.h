@@ -99,7 +99,7 @@ struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
-    bool counts;   /* ranks of bytes, by counting */
+    bool counts;   /* ranks are found by counting */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;

@@ -132,8 +132,8 @@ ISA_INLINE vector vector_fma(vector a, vector b, vector c)
 
 /* ---- vectors of whole numbers ---- */
 
-/* In the order of samples: orders are as wide as these, shorts have half of a word or less, and bytes a
-   quarter. Bytes are for narrow fields, whose work type is f32. */
+/* In the order of samples: orders are as wide as these, shorts half as wide or less, and bytes a quarter.
+   Bytes are for narrow fields, whose work type is f32. */
 typedef order orders_key;
 typedef int16_t shorts_key;
 typedef int8_t bytes_key;

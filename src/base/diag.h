@@ -58,7 +58,7 @@ const char *fault_reason(const struct fault *fault);
 /* Append what printf would print to a text that has room for `size` bytes; what does not fit is cut off. */
 void diag_append(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
 
-/* What goes between the next item and those that a list has: nothing, or a comma. */
+/* What goes before the next item of a list: nothing if the list is empty, else a comma. */
 const char *diag_comma(const char *list);
 
 /* Text as one printable line: control bytes in octal. Returns line. */

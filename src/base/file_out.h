@@ -21,7 +21,7 @@ bool file_out_open(struct file_out **file, const char *path, struct fault *fault
    Slashes at the end of the path are left out. A target that is there already is refused. */
 bool file_out_open_folder(struct file_out **file, const char *path, struct fault *fault);
 
-/* Whether it would be refused for that. */
+/* Refuse such a target that is there already, before anything is made. */
 bool file_out_check_folder(const char *path, struct fault *fault);
 
 /* Whether a path names a new or regular target. */

@@ -33,7 +33,7 @@ void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const c
 /* A copy of a text; NULL with a fault. Release with mem_free. */
 char *mem_text(const char *text, struct fault *fault);
 
-/* Whether all of some bytes are 0; there is one at least. */
+/* Whether all bytes are 0; there is at least one. */
 bool mem_is_zero(const void *bytes, size_t size);
 
 /* Release what any of these returned; NULL is fine. */

@@ -28,8 +28,8 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
 /* The order of two doubles, neither of which is NaN, for qsort. */
 int number_compare(const void *left, const void *right);
 
-/* A number as text. It is as short-lived as any value: `number_format_bytes(1536.0).text` serves in the
-   expression that it stands in. */
+/* A number as text. It is returned as a value: the text of `number_format_bytes(1536.0).text` lives to the
+   end of the statement. */
 struct number_printed {
     char text[32];
 };

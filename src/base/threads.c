@@ -193,7 +193,7 @@ bool pool_create(struct pool **result, unsigned threads, enum thread_stack stack
     }
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->called, NULL);
-    /* Waits for it go by the clock of clock_after. */
+    /* Waits for `left` go by the clock of clock_after. */
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&pool->left, &attributes);

@@ -35,7 +35,8 @@
 /* The order of bytes in a sample, and that of this machine. */
 enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
 enum endian endian_native(void);
-/* A number of `size` bytes, at most 8. */
+
+/* Numbers of `size` bytes, at most 8, in such an order. */
 uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size);
 void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number);
 
@@ -361,8 +362,8 @@ size_t format_stem_length(const char *path);
    it, as they are in `header`. */
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
-/* Append the name of a field that an output drops to a list, which has room for `size` bytes. Names that do
-   not fit become " and others", and one of 64 bytes or more is cut off. */
+/* Append the name of a field that an output drops, as printf would print it, to a list that has room for
+   `size` bytes. Names that do not fit become " and others"; a name is cut off after 63 bytes. */
 void format_drop(char *list, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* Append the name with its index, as in "spacings[3]", for each distance from `first` on that tells

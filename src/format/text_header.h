@@ -89,8 +89,8 @@ unsigned text_header_roles(const struct known_field *known, const struct field *
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
                       bool others, char *dropped, size_t size);
 
-/* Read the extents of an array: field `sizes` has as many whole numbers, 1 to `most`, as field `dims` says.
- */
+/* Read the extents of an array: field `dims` says how many there are, from 1 to `most`, and field `sizes` has
+   that many whole numbers. */
 bool text_header_extents(const struct text_header *fields, const char *dims, const char *sizes, size_t most,
                          uint64_t *extents, size_t *count, struct fault *fault);
 

@@ -398,7 +398,8 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
     bool done = check_series(pipeline, fault) && check_mask(pipeline, fault) &&
                 check_output(pipeline, request->output, fault);
 
-    /* No memory is asked for to make what is there. Several ranks might see it one after another. */
+    /* A folder that is there is refused before memory is asked for. Of several ranks, one might already see
+       what another makes, so they find out later. */
     if (done && alone && pipeline_output_format(pipeline, request->output)->folder)
         done = file_out_check_folder(request->output, fault);
     for (size_t i = 0; done && i < request->tee_count; i++)
@@ -489,7 +490,8 @@ static uint64_t read_by_all(const struct pipeline *pipeline, unsigned axis)
     return sum;
 }
 
-/* Parts of rows that are read and written by themselves: chunks are none, nor is what is read together. */
+/* How many parts of rows are read and written by themselves. Chunks do not count, nor do parts that are read
+   together. */
 static uint64_t count_parts(const struct pipeline *pipeline, uint64_t rows_read)
 {
     const struct source *source = &pipeline->input.source;
@@ -654,7 +656,7 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     plan_free(&pipeline->plan);
     request->explains = false;
     request->least = &least_cut;
-    /* Asking takes longer than a plan, and the answers vary. */
+    /* Asking the machine takes longer than a plan does, and its answers vary. */
     request->limits.spare = memory_limits_spare();
     request->limits.whole = memory_limits_whole();
     mem_keep_none();

@@ -301,8 +301,8 @@ static bool go_on_alike(const struct levels_walk *walk, const struct levels_walk
     return true;
 }
 
-/* Leave out rounds of levels as the one since `before`, within a depth, which only repeat what is known: all
-   that are left but for the last steps. The last round is walked, since it is the deepest. */
+/* Leave out rounds of levels that only repeat the one since `before`: all that are left within a depth, but
+   for the last steps. The last round is walked, since it is the deepest. */
 static void leave_out_rounds(struct levels_walk *walk, const struct levels_walk *before, size_t depth)
 {
     const uint64_t steps = walk->at.step - before->at.step;

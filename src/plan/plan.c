@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What fields are for integers of so few bits, as long as they stay what they are in the file. */
+/* The type of narrow fields for samples of a file. */
 static enum narrow narrow_type(enum sample_type type)
 {
     switch (type) {
@@ -42,8 +42,8 @@ static bool is_bare(const struct encoding *encoding)
            !encoding->associated && !encoding->missing && !encoding->masked && !encoding->ranged;
 }
 
-/* Whether an operation takes each sample that it puts out from those that it reads, or from constants of the
-   same type. */
+/* Whether each sample that an operation makes is one of those that it reads, or a constant that their type
+   holds. */
 static bool only_takes(const struct op *op, enum sample_type type)
 {
     bool takes = op->kind == OP_RANK && !op->missing;
@@ -401,8 +401,8 @@ static bool check_copy(const struct plan_request *request, struct fault *fault)
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
-/* Which planes are computed: those that are written, unless all must be there before any of them is. And how
-   many planes beside those of a part its levels read: all if they need all. */
+/* Find out which planes are computed: those that are written, unless all must be there before any of them is;
+   and how many planes beside those of a part its levels read: all if they need all. */
 static void settle_planes(struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;

@@ -58,7 +58,7 @@ static double known_seconds(const struct prediction_case *expected, struct group
 {
     double together, alone;
 
-    /* The CPU is not measured in narrow fields. */
+    /* What was measured of a CPU was measured in fields of the work type. */
     if (group->backend == &backend_cpu && expected->shape->narrow != NARROW_NOT)
         return 0.0;
     together = known_updates(expected, &group->together, op, single);

@@ -184,7 +184,6 @@ static bool tells_frames(const struct png_chunks *chunks, const char *type)
            (strcmp(type, "acTL") == 0 || strcmp(type, frame_head) == 0 || strcmp(type, "fdAT") == 0);
 }
 
-/* Put another item on a list in words; what does not fit is cut off. */
 void png_chunks_list_dropped(const struct png_chunks *chunks, char *text, size_t size)
 {
     text[0] = '\0';

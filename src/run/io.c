@@ -163,7 +163,7 @@ bool io_ring_drain(struct io_ring *ring, struct fault *fault)
     return drained;
 }
 
-/* Nobody waits any longer; the first fault is the one that is told. */
+/* End all waiting; the first fault is the one that is told. */
 static void stop_ring(struct io_ring *ring, const struct fault *fault)
 {
     pthread_mutex_lock(&ring->mutex);

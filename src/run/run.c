@@ -509,7 +509,7 @@ static struct run_summary summarise(const struct running *running)
     summary.seconds.stats = running->stats.seconds;
     summary.seconds.write += run->tees.seconds;
     summary.seconds.writing += run->tees.seconds;
-    /* That of the lane that computed the longest. */
+    /* Computing takes as long as the lane that computed the longest. */
     for (size_t i = 0; i < run->plan->shares.held; i++) {
         summary.shares[i] = share_of(run, i);
         summary.seconds.compute = fmax(summary.seconds.compute, summary.shares[i].compute);

@@ -903,7 +903,7 @@ template <typename Form> static long long chunk_of(long long planes, long long c
         return cuda_march_chunk(planes, most_planes<Form>(), [=](long long length, long long chunks) {
             return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 1));
         });
-    /* Relaxations leave what is read twice far behind. */
+    /* Beside relaxations, what is read twice takes no time. */
     return cuda_strip_rows(columns, planes, Form::Rows, Form::Relaxes ? 0 : Form::Rows,
                            residents * Form::Warps, most_planes<Form>());
 }

@@ -40,8 +40,8 @@ template <typename T> struct coding {
     struct sample_limits stretched; /* likewise of values that are stretched */
     bool marked;                    /* colours that equal the mark in a file are missing: NaN in a field */
     T mark;
-    bool masked; /* behind all other channels, a field has one with the originals of each of the file, */
-    bool rests;  /* and as many with what rounding took from them */
+    bool masked; /* behind all other channels, a field has the originals of each channel of the file; */
+    bool rests;  /* and behind these, what rounding took from them */
     int original_channels;
     T scale, shift, original_mark;
     struct range counted_columns, counted_rows; /* of the pixels that count in the outcomes */
@@ -365,7 +365,7 @@ CUDA_INLINE S plain_sample(const coding<T> &coding, T value, tally_of_thread *ta
     return stored;
 }
 
-/* A sample outside as it was, and one inside as it is. */
+/* A sample as it is stored: one outside is what it was. */
 template <typename T, typename S> CUDA_INLINE S with_rest(S stored, T rest)
 {
     return static_cast<S>(static_cast<unsigned long long>(stored) +

@@ -288,9 +288,9 @@ static inline size_t cuda_ring_bytes(int width, size_t sample)
     return static_cast<size_t>(CUDA_RING_STAGES) * static_cast<size_t>(width) * sample;
 }
 
-/* The rows of a strip, a multiple of `unit`, each of which also walks `extra` rows that its neighbours have,
-   too. Few rows mean more such rows, many leave multiprocessors idle at the end, and with more than `most`
-   the warps that run at the same time read far apart. The device runs `warps` at once. */
+/* The rows of a strip, a multiple of `unit`. Each strip also walks `extra` rows that its neighbours have. Few
+   rows mean more such rows, many leave multiprocessors idle at the end, and with more than `most` the warps
+   that run at the same time read far apart. The device runs `warps` at once. */
 static inline long long cuda_strip_rows(long long columns, long long rows, int unit, int extra,
                                         long long warps, int most)
 {

@@ -471,7 +471,7 @@ template <typename Form> struct plane_walk {
             store(done, plane - Radius);
     }
 
-    /* Whether that is all that the lane has, as in the last columns. */
+    /* Whether hold keeps all that the lane has, as it does in the last columns. */
     CUDA_INLINE bool holds_all() const
     {
         return job.rule == EDGE_HOLD && marks >> HeldMark == (1u << Rows * Pack) - 1;
