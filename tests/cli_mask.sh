@@ -87,10 +87,10 @@ printf '\000\001' > in2.raw
 accepts 'integers beyond 2^53' '' voxfilt -i deep.raw -t u64 -d 2 --mask in2.raw -f box:1 -o deep.out
 [ "$(od -An -v -tu8 deep.out | xargs)" = '9223372036854775809 9223372036854775808' ]
 result $? 'stay as they are'
-accepts 'but for those of another type' '' \
+accepts 'the same for an output of another type' '' \
     voxfilt -i deep.raw -t i64 -d 2 --mask in2.raw -f box:1 --out-type f64 -o deep.out
 [ "$(od -An -v -tx8 deep.out | xargs)" = 'c3e0000000000000 c3e0000000000000' ]
-result $? 'which are those of f64'
+result $? 'are rounded to f64'
 
 # ---------------------------------------------------------------- files
 

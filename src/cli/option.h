@@ -91,7 +91,7 @@ option_function option_rung, option_tile, option_coarsen;
 option_function option_out_range, option_missing, option_report, option_tee, option_frames;
 option_function option_messages, option_program;
 
-/* Refuse a value. */
+/* Refuse a value; `expected` says what it should be. */
 bool option_refuse(struct parsing *parsing, const char *value, const char *expected);
 
 #endif

@@ -24,8 +24,7 @@ void phrase_form(FILE *stream, const struct form *form);
 /* How a device with blocks and threads launches it. */
 void phrase_launch(FILE *stream, const struct form *form);
 
-/* Whole lines; of a region none where all of the result is written, and of columns none where there is but
-   one. */
+/* Whole lines: none of a region if all of the result is written, and none of columns if there is only one. */
 void phrase_region(FILE *stream, const struct job *job);
 void phrase_box(FILE *stream, const struct plan *plan);
 void phrase_columns(FILE *stream, const struct job *job);

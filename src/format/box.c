@@ -128,8 +128,8 @@ static size_t together_bytes(const struct source *source, const struct region *b
 bool box_read_runs(const struct file_in *file, uint64_t begin, const struct region_runs *runs, void *samples,
                    bool *ended, struct fault *fault)
 {
-    /* How many runs are read at once. */
     const bool near = runs->in_plane > 1 && box_reads_between(runs->row, runs->bytes);
+    /* How many runs are read at once. */
     const size_t together = near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
     unsigned char *to = samples, *scratch = mem_alloc(near ? together : 0, (size_t)runs->row, "rows", fault);
     bool done = scratch != NULL;

@@ -200,8 +200,8 @@ static bool target_open(struct target *target, const struct target_request *requ
 
 /* ---- one of several ranks ---- */
 
-/* Before it is opened: a pipe would wait for its reader. What a folder cannot be is refused when it is made.
- */
+/* Before it is opened: a pipe would wait for its reader. A folder whose name is taken is refused when it is
+   made. */
 static bool check_kind(const struct target_request *request, struct fault *fault)
 {
     char first[PATTERN_NAME_MOST];

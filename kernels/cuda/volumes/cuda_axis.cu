@@ -89,10 +89,11 @@ CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
         least[i] = lesser(least[i], places[i]);
 }
 
-/* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read` has
-   those of a number. What lies in all windows is taken once; what precedes it counts for the first windows,
-   what follows it for the last ones. Of what lies in all, read_group has the first places of Group numbers
-   from a multiple of Group on, up to the end of those that are grouped. */
+/* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read`
+   gives the places of samples by their number. What lies in all windows is taken once; what precedes it
+   counts for the first windows, what follows it for the last ones. Of what lies in all, up to number
+   `grouped`, read_group gives the first places of Group samples at once, by the number of the first of them.
+ */
 template <int Group, int Pack, typename T, typename Read, typename Read_group>
 CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, int grouped,
                               const Read_group &read_group, T (*found)[Pack])
@@ -188,7 +189,7 @@ template <typename Type, bool Extremes_> struct line_form {
     static constexpr int Warps = sizeof(T) == 4 ? 5 : 8; /* of a block, below each other */
     static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples;
-    static constexpr int Grouped = 4 * Samples; /* the shortest windows that groups are worth their barrier */
+    static constexpr int Grouped = 4 * Samples; /* the shortest windows that gain by groups */
     static constexpr double Reached = 0.58;     /* of the peak, by long windows */
 
     /* Blocks that a multiprocessor should hold. */
@@ -502,7 +503,7 @@ template <typename Type, bool Extremes_> struct row_form {
     static constexpr int Warps = sizeof(T) == 4 ? 8 : 4; /* of a block, side by side */
     static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Columns = Warps * Samples, Rows = CUDA_WARP;
-    static constexpr int Grouped = 3 * Samples; /* the shortest windows that groups are worth their barrier */
+    static constexpr int Grouped = 3 * Samples; /* the shortest windows that gain by groups */
     static constexpr int Fetching = 8;          /* lanes that bring a row */
     static constexpr double Reached = 0.52;     /* of the peak, by long windows */
 

@@ -396,7 +396,7 @@ template <typename Form> struct plane_walk {
     }
 
     /* Samples of which a tap lies outside are what they were. Those of a plane come into shared memory while
-       taps are chained before it is stored, since registers are wanted for these. */
+       taps are chained, before it is stored: registers are wanted for the chains. */
     CUDA_INLINE unsigned held(int plane) const
     {
         return cuda_reach::inside(job.plane, plane, job.from.planes) ? marks >> HeldMark : ~0u;
