@@ -193,18 +193,26 @@ result $? 'damage in the last column: no output'
 # Beside what a process has anyway there is what is planned, however many columns were looked at before.
 watched() # COMMAND...
 {
-    "${LONG_VOLUME:?}" watch voxfilt -q -D cpu -j 2 --work f64 -f heat -s 5 -e wrap --report=json -o box.raw "$@" 2> ../report
+    "${LONG_VOLUME:?}" watch voxfilt -q -D cpu --report=json -o box.raw "$@" 2> ../report
     most=$(tail -n 1 ../report)
     planned=$(($(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' ../report) / 1024))
 }
 # Sanitizers take memory themselves.
 if (ulimit -v 200000; voxfilt --version) > ../bare 2>&1; then
-    watched -i scan.raw -d 70,40,12 -t u16
+    steps='-j 2 --work f64 -f heat -s 5 -e wrap'
+    # shellcheck disable=SC2086  # words
+    watched -i scan.raw -d 70,40,12 -t u16 $steps
     bare=$most
     make_volume -d 1536,1024,30 -t u8 -o wide.raw
-    watched -i wide.raw -d 1536,1024,30 -t u8 -m 44669641
+    # shellcheck disable=SC2086
+    watched -i wide.raw -d 1536,1024,30 -t u8 $steps -m 44669641
     [ "$planned" -gt 30000 ] && [ "$most" -le $((bare + planned + 2048)) ]
     result $? "columns of f64: $planned KiB are planned, and $((most - bare)) KiB are there at most"
+    # What rows are read into takes the same place each time.
+    truncate -s 1800000000 wide.raw
+    watched -i wide.raw -d 9000,2000,100 -t u8 -j 8 -f median:1 --crop 2000:9000,100:300,0:50
+    [ "$planned" -gt 20000 ] && [ "$most" -le $((bare + planned + 2048)) ]
+    result $? "rows of a box: $planned KiB are planned, and $((most - bare)) KiB are there at most"
     rm wide.raw
 fi
 

@@ -55,6 +55,15 @@ void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault)
     return pointer;
 }
 
+void *mem_scratch(size_t bytes, const char *purpose, struct fault *fault)
+{
+    void *pointer = bytes <= PTRDIFF_MAX ? malloc(bytes > 0 ? bytes : 1) : NULL;
+
+    if (pointer == NULL)
+        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %zu bytes", purpose, bytes);
+    return pointer;
+}
+
 void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
                struct fault *fault)
 {

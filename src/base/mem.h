@@ -25,6 +25,11 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
    only. Release with mem_free. */
 void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 
+/* Allocate bytes for a moment, uninitialised and aligned for scalars only. If they are allocated again and
+   again, they take the same place each time: those of mem_alloc may not, as the C library can leave gaps
+   between them. Release with mem_free. */
+void *mem_scratch(size_t bytes, const char *purpose, struct fault *fault);
+
 /* Ensure room for count + 1 items; doubles *capacity when full. Returns the array, which may have moved; NULL
    as from mem_alloc, and then the old array stays. */
 void *mem_grow(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,

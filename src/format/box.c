@@ -131,7 +131,8 @@ bool box_read_runs(const struct file_in *file, uint64_t begin, const struct regi
     const bool near = runs->in_plane > 1 && box_reads_between(runs->row, runs->bytes);
     /* How many runs are read at once. */
     const size_t together = near ? size_least(TOGETHER / (size_t)runs->row, runs->in_plane) : 1;
-    unsigned char *to = samples, *scratch = mem_alloc(near ? together : 0, (size_t)runs->row, "rows", fault);
+    unsigned char *to = samples,
+                  *scratch = mem_scratch(near ? together * (size_t)runs->row : 0, "rows", fault);
     bool done = scratch != NULL;
 
     *ended = false;
