@@ -280,26 +280,13 @@ static bool load(const char *file, struct fault *fault)
 
 /* ---- refusals ---- */
 
-static bool refuse(struct tiff_reader *reader, const char *field, const char *reason)
-{
-    if (!reader->failed)
-        fault_set_for(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
-                      page_number(reader), field, reason);
-    reader->failed = true;
-    return false;
-}
-
-static bool refuse_number(struct tiff_reader *reader, const char *field, uint64_t number, const char *reason)
-{
-    char text[MESSAGE_BYTES];
-
-    snprintf(text, sizeof text, "%llu%s", (unsigned long long)number, reason);
-    return refuse(reader, field, text);
-}
-
 /* The description stands on the first page of the file, whichever is at hand. */
-__attribute__((format(printf, 2, 3))) static bool refuse_description(struct tiff_reader *reader,
-                                                                     const char *format, ...)
+static const char description_field[] = "ImageDescription";
+
+/* Refuse a field of the page at hand, or the description. */
+static bool refuse(struct tiff_reader *reader, const char *field, const char *format, ...) DIAG_PRINTF(3, 4);
+
+static bool refuse(struct tiff_reader *reader, const char *field, const char *format, ...)
 {
     char reason[MESSAGE_BYTES];
     va_list arguments;
@@ -308,8 +295,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse_description(struct tiff
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
     if (!reader->failed)
-        fault_set_for(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page 1: ImageDescription: %s",
-                      reason);
+        fault_set_for(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
+                      field == description_field ? 1 : page_number(reader), field, reason);
     reader->failed = true;
     return false;
 }
@@ -420,10 +407,11 @@ static bool read_type(struct tiff_reader *reader, const struct shape *shape, enu
         }
     }
     if (format < SAMPLEFORMAT_UINT || format > SAMPLEFORMAT_IEEEFP)
-        return refuse_number(reader, "SampleFormat", format, ", which is not supported");
-    return refuse_number(reader, "BitsPerSample", shape->bits,
-                         format == SAMPLEFORMAT_IEEEFP ? " in floating point, which is not supported"
-                                                       : ", which is not supported");
+        return refuse(reader, "SampleFormat", "%u, which is not supported", format);
+    return refuse(reader, "BitsPerSample",
+                  format == SAMPLEFORMAT_IEEEFP ? "%u in floating point, which is not supported"
+                                                : "%u, which is not supported",
+                  shape->bits);
 }
 
 /* Codes that are read if libtiff has them, and the most bytes that one byte of code stands for: PackBits has
@@ -489,7 +477,7 @@ static bool check_colours(struct tiff_reader *reader, const struct shape *shape)
     case PHOTOMETRIC_SEPARATED:
         return refuse(reader, field, "5: CMYK, which is not supported");
     default:
-        return refuse_number(reader, field, shape->photometric, ": neither gray nor RGB");
+        return refuse(reader, field, "%u: neither gray nor RGB", shape->photometric);
     }
 }
 
@@ -499,27 +487,22 @@ static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
     if (shape->width == 0 || shape->height == 0)
         return refuse(reader, shape->width == 0 ? "ImageWidth" : "ImageLength", "missing, or 0");
     if (shape->depth != 1)
-        return refuse_number(reader, "ImageDepth", shape->depth, ", which is not supported");
+        return refuse(reader, "ImageDepth", "%u, which is not supported", shape->depth);
     if (shape->channels == 0)
         return refuse(reader, "SamplesPerPixel", "0");
     if (shape->bits < 8 && shape->channels > 1)
-        return refuse_number(reader, "BitsPerSample", shape->bits,
-                             " in several channels, which is not supported");
+        return refuse(reader, "BitsPerSample", "%u in several channels, which is not supported", shape->bits);
     if (shape->compression == COMPRESSION_OJPEG)
         return refuse(reader, "Compression", "6: old-style JPEG, which is not supported");
     if (scheme_of(shape->compression) == NULL)
-        return refuse_number(reader, "Compression", shape->compression, ", which is not supported");
+        return refuse(reader, "Compression", "%u, which is not supported", shape->compression);
     return check_colours(reader, shape);
 }
 
-static bool check_same(struct tiff_reader *reader, const char *field, uint64_t here, uint64_t first)
+static bool check_same(struct tiff_reader *reader, const char *field, unsigned long long here,
+                       unsigned long long first)
 {
-    char reason[64];
-
-    if (here == first)
-        return true;
-    snprintf(reason, sizeof reason, ", but %llu on the first page", (unsigned long long)first);
-    return refuse_number(reader, field, here, reason);
+    return here == first || refuse(reader, field, "%llu, but %llu on the first page", here, first);
 }
 
 static bool is_planar(const struct shape *shape)
@@ -538,12 +521,12 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
            check_same(reader, "ExtraSamples", shape->alpha, all->alpha) &&
            check_same(reader, "BitsPerSample", shape->bits, reader->bits) &&
            (conversion_of(shape) == reader->conversion ||
-            refuse_number(reader, "PhotometricInterpretation", shape->photometric,
-                          ", but not on the first page")) &&
+            refuse(reader, "PhotometricInterpretation", "%u, but not on the first page",
+                   shape->photometric)) &&
            (is_planar(shape) == reader->all.planar ||
-            refuse_number(reader, "PlanarConfiguration", shape->planes, ", but not on the first page")) &&
+            refuse(reader, "PlanarConfiguration", "%u, but not on the first page", shape->planes)) &&
            (type == all->type ||
-            refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
+            refuse(reader, "SampleFormat", "%u, but not on the first page", shape->format));
 }
 
 /* ---- a directory as it stands in the file ---- */
@@ -759,8 +742,9 @@ static bool check_planes(struct tiff_reader *reader, const struct directory *dir
     for (uint64_t i = 0; i < directory->count; i++) {
         const struct entry entry = entry_of(reader, directory, i);
         if (entry.tag == METAMORPH_PLANES && entry.count > 1)
-            return refuse_number(reader, "tag 33629", entry.count,
-                                 " planes of MetaMorph in one directory, which is not supported");
+            return refuse(reader, "tag 33629",
+                          "%llu planes of MetaMorph in one directory, which is not supported",
+                          (unsigned long long)entry.count);
     }
     return true;
 }
@@ -797,7 +781,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     if (!mem_product(&samples, shape->width, channels) ||
         !mem_product(&reader->row_bytes, samples, sample_size(type)) ||
         !mem_product(&samples, reader->row_bytes, shape->height))
-        return refuse_number(reader, "ImageWidth", shape->width, ": more than can be addressed");
+        return refuse(reader, "ImageWidth", "%u: more than can be addressed", shape->width);
     all->width = shape->width;
     all->height = shape->height;
     all->channels = channels;
@@ -888,14 +872,14 @@ static bool check_entry(struct tiff_reader *reader, const struct directory *dire
                                                                 : pieces(reader);
 
     if (entry->count != most && !(entry->count == 1 && tag->kind == SHORT_BY_CHANNEL))
-        return refuse_number(reader, tag->name, entry->count,
-                             " values, which are not as many as there should be");
+        return refuse(reader, tag->name, "%llu values, which are not as many as there should be",
+                      (unsigned long long)entry->count);
     for (uint32_t i = 0; i < entry->count; i++) {
         if (bytes == 0)
             return refuse(reader, tag->name, "not of a type for whole numbers");
         stands = number_at(reader, place + i * bytes, bytes);
         if (!number_in_use(reader, tag, i, &used) || used != stands)
-            return refuse_number(reader, tag->name, stands, ", which cannot be");
+            return refuse(reader, tag->name, "%llu, which cannot be", (unsigned long long)stands);
     }
     return true;
 }
@@ -983,12 +967,12 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
     if (offset == 0 || offset > reader->size || bytes > reader->size - offset)
         return refuse(reader, tiled ? "TileOffsets" : "StripOffsets", "outside the file");
     if ((most == 1 && bytes < needed) || (most > 1 && needed / most > bytes + SHORT_CODE))
-        return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
-                             ": too few for the samples");
+        return refuse(reader, tiled ? "TileByteCounts" : "StripByteCounts", "%llu: too few for the samples",
+                      (unsigned long long)bytes);
     if (most == 1 && bytes > needed &&
         ((piece + 1) % pieces_of_plane(reader) != 0 || bytes != piece_bytes_most(reader)))
-        return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
-                             ": more than the samples take");
+        return refuse(reader, tiled ? "TileByteCounts" : "StripByteCounts",
+                      "%llu: more than the samples take", (unsigned long long)bytes);
     if (piece == 0)
         *samples = offset;
     else if (offset != *samples + (uint64_t)piece * piece_bytes(reader, 0))
@@ -1030,10 +1014,10 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
         return refuse(reader, "TileLength", "missing, or 0");
     if (!mem_product(&bytes, stored_row(reader, width), height) ||
         libtiff.TIFFTileSize64(reader->tiff) != bytes)
-        return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
+        return refuse(reader, "TileWidth", "%u: tiles of an impossible size", width);
     if (across(reader->all.width, width) * across(reader->all.height, height) * channel_planes(reader) !=
         count)
-        return refuse_number(reader, "TileOffsets", count, " tiles, which does not fit the page");
+        return refuse(reader, "TileOffsets", "%u tiles, which does not fit the page", count);
     keep_room(reader, bytes, height);
     reader->all.plain = false;
     return true;
@@ -1044,7 +1028,7 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
     uint64_t first = piece_bytes(reader, 0) / reader->stored_row;
 
     if (across(reader->all.height, (uint32_t)first) * channel_planes(reader) != count)
-        return refuse_number(reader, "StripOffsets", count, " strips, which does not fit the page");
+        return refuse(reader, "StripOffsets", "%u strips, which does not fit the page", count);
     if (libtiff.TIFFScanlineSize64(reader->tiff) != reader->stored_row)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
     if (is_banded(reader))
@@ -1115,8 +1099,8 @@ static bool refuse_place(struct tiff_reader *reader, uint64_t place)
         index[i] = place % extents[i];
         place /= extents[i];
     }
-    return refuse_description(reader, "TiffData: no page for Z=%llu C=%llu T=%llu", index[0], index[1],
-                              index[2]);
+    return refuse(reader, description_field, "TiffData: no page for Z=%llu C=%llu T=%llu", index[0], index[1],
+                  index[2]);
 }
 
 /* Put the pages of a run where their planes are. Planes that have no page yet are marked. */
@@ -1127,12 +1111,12 @@ static bool place_run(struct tiff_reader *reader, const struct ome_run *run, str
     if (count == UINT64_MAX && run->page < UINT32_MAX)
         count = room;
     if (count > room || run->page >= UINT32_MAX)
-        return refuse_description(reader, "TiffData: IFD %llu: outside the volume",
-                                  (unsigned long long)run->page);
+        return refuse(reader, description_field, "TiffData: IFD %llu: outside the volume",
+                      (unsigned long long)run->page);
     for (uint64_t i = 0; i < count; i++) {
         if (placed[place + i].number != UINT64_MAX)
-            return refuse_description(reader, "TiffData: IFD %llu: another page has its place",
-                                      (unsigned long long)(run->page + i));
+            return refuse(reader, description_field, "TiffData: IFD %llu: another page has its place",
+                          (unsigned long long)(run->page + i));
         placed[place + i] = (struct placed){run->page + i, place + i};
     }
     return true;
@@ -1155,7 +1139,7 @@ static bool place_runs(struct tiff_reader *reader, struct placed *placed)
     }
     /* Where it does not tell, pages are in order, those of the first Image. */
     if (!any && text->number > 0)
-        return refuse_description(reader, "no TiffData for this Image");
+        return refuse(reader, description_field, "no TiffData for this Image");
     for (uint64_t i = 0; !any && i < text->pages; i++)
         placed[i] = (struct placed){i, i};
     qsort(placed, (size_t)text->pages, sizeof *placed, by_number);
@@ -1163,8 +1147,8 @@ static bool place_runs(struct tiff_reader *reader, struct placed *placed)
         if (placed[i].number == UINT64_MAX)
             return refuse_place(reader, placed[i].place);
         if (i > 0 && placed[i].number == placed[i - 1].number)
-            return refuse_description(reader, "TiffData: IFD %llu: at two places",
-                                      (unsigned long long)placed[i].number);
+            return refuse(reader, description_field, "TiffData: IFD %llu: at two places",
+                          (unsigned long long)placed[i].number);
     }
     return true;
 }
@@ -1178,8 +1162,8 @@ static bool place_pages(struct tiff_reader *reader)
     if (text->kind != TIFF_TEXT_OME || text->image == NULL)
         return true;
     if (text->pages > reader->size / DIRECTORY_LEAST)
-        return refuse_description(reader, "%llu pages, more than the file holds",
-                                  (unsigned long long)text->pages);
+        return refuse(reader, description_field, "%llu pages, more than the file holds",
+                      (unsigned long long)text->pages);
     reader->placed =
         mem_alloc((size_t)text->pages, sizeof *reader->placed, "the pages of a TIFF file", reader->fault);
     if (reader->placed == NULL)
@@ -1201,7 +1185,7 @@ static bool read_description(struct tiff_reader *reader, uint64_t volume)
         return false;
     all->text = tiff_text_read(all->description, short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1), volume);
     if (all->text.refusal[0] != '\0')
-        return refuse_description(reader, "%s", all->text.refusal);
+        return refuse(reader, description_field, "%s", all->text.refusal);
     return place_pages(reader);
 }
 
@@ -1313,7 +1297,7 @@ static bool scan(struct tiff_reader *reader)
         if (libtiff.TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
                    (reader->placed != NULL
-                        ? refuse_description(reader, "TiffData: no page that the file has")
+                        ? refuse(reader, description_field, "TiffData: no page that the file has")
                         : refuse(reader, "NewSubfileType", "only reduced copies or masks, no page"));
         if (!libtiff.TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
@@ -1412,13 +1396,13 @@ static bool expand_stack(struct tiff_reader *reader)
     if (!all->text.follow || all->text.pages <= 1 || all->text.pages == all->count)
         return true;
     if (all->count > 1 || !all->plain)
-        return refuse_description(reader, "images: %llu, but the file has %llu page%s",
-                                  (unsigned long long)all->text.pages, (unsigned long long)all->count,
-                                  number_plural(all->count));
+        return refuse(reader, description_field, "images: %llu, but the file has %llu page%s",
+                      (unsigned long long)all->text.pages, (unsigned long long)all->count,
+                      number_plural(all->count));
     room = (reader->size - reader->pages[0].samples) / bytes;
     if (all->text.pages > room)
-        return refuse_description(reader, "images: %llu, but the file has room for %llu",
-                                  (unsigned long long)all->text.pages, (unsigned long long)room);
+        return refuse(reader, description_field, "images: %llu, but the file has room for %llu",
+                      (unsigned long long)all->text.pages, (unsigned long long)room);
     all->count = all->text.pages;
     reader->in_step = true;
     return true;
@@ -1445,12 +1429,12 @@ static bool settle_axes(struct tiff_reader *reader)
     while (reader->placed != NULL && i < all->count && reader->pages[i].number == reader->placed[i].number)
         i++;
     if (reader->placed != NULL)
-        return refuse_description(reader, "TiffData: IFD %llu: no page of the file",
-                                  (unsigned long long)reader->placed[i].number);
-    return refuse_description(reader, "%llu channels, %llu slices, %llu frames, but %llu page%s",
-                              (unsigned long long)text->channels, (unsigned long long)text->slices,
-                              (unsigned long long)text->frames, (unsigned long long)all->count,
-                              number_plural(all->count));
+        return refuse(reader, description_field, "TiffData: IFD %llu: no page of the file",
+                      (unsigned long long)reader->placed[i].number);
+    return refuse(reader, description_field, "%llu channels, %llu slices, %llu frames, but %llu page%s",
+                  (unsigned long long)text->channels, (unsigned long long)text->slices,
+                  (unsigned long long)text->frames, (unsigned long long)all->count,
+                  number_plural(all->count));
 }
 
 /* Put pages in the order of planes: those of a volume are apart where volumes stand in turn, and OME may
