@@ -336,18 +336,6 @@ static uint64_t most_magnitude(enum sample_type type, bool negative)
     return all / 2 + negative;
 }
 
-/* The low bytes of a value, as many as a sample has. */
-static void store_integer(enum sample_type type, uint64_t value, unsigned char *sample)
-{
-    const uint8_t byte = (uint8_t)value;
-    const uint16_t half = (uint16_t)value;
-    const uint32_t word = (uint32_t)value;
-    const void *const parts[] = {[1] = &byte, [2] = &half, [4] = &word, [8] = &value};
-    size_t size = sample_size(type);
-
-    memcpy(sample, parts[size], size);
-}
-
 static bool store_word(const struct byte_stream *stream, const char *word, unsigned char *sample,
                        struct fault *fault)
 {
@@ -362,7 +350,8 @@ static bool store_word(const struct byte_stream *stream, const char *word, unsig
         if (!isdigit((unsigned char)*digits) || *end != '\0' || errno == ERANGE ||
             magnitude > most_magnitude(stream->type, negative))
             return refuse_word(stream, word, fault);
-        store_integer(stream->type, negative ? 0 - (uint64_t)magnitude : magnitude, sample);
+        endian_put(endian_native(), sample, sample_size(stream->type),
+                   negative ? 0 - (uint64_t)magnitude : magnitude);
         return true;
     }
     if (stream->type == SAMPLE_F32) {

@@ -49,30 +49,6 @@ const struct format *format_chosen(int place)
     return formats[place];
 }
 
-enum endian endian_native(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-
-    memcpy(&first, &one, 1);
-    return first == 1 ? ENDIAN_LITTLE : ENDIAN_BIG;
-}
-
-uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < size; i++)
-        number = number << 8 | bytes[endian == ENDIAN_BIG ? i : size - 1 - i];
-    return number;
-}
-
-void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number)
-{
-    for (size_t i = 0; i < size; i++)
-        bytes[endian == ENDIAN_LITTLE ? i : size - 1 - i] = (unsigned char)(number >> (8 * i));
-}
-
 size_t header_plane_bytes(const struct header *header)
 {
     return grid_plane_samples(&header->grid) * sample_size(header->type);

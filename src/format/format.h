@@ -32,14 +32,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The order of bytes in a sample, and that of this machine. */
-enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
-enum endian endian_native(void);
-
-/* Numbers of `size` bytes, at most 8, in such an order. */
-uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size);
-void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number);
-
 /* Which volume of a series is read (--volume), counted from 0, and how many volumes the input has. A count of
    0 means that no volume was chosen: then all of them are read, one after the other. */
 struct header_choice {

@@ -87,9 +87,8 @@ static bool density_of(const struct png_chunk *chunk, unsigned *unit, double den
 {
     const double inch = METRES_IN_INCH;
 
-    densities[0] = densities[1] = 0.0;
-    for (size_t i = 0; i < 8; i++)
-        densities[i / 4] = densities[i / 4] * 256 + chunk->bytes[i];
+    for (size_t i = 0; i < 2; i++)
+        densities[i] = (double)endian_get(ENDIAN_BIG, chunk->bytes + 4 * i, 4);
     *unit = chunk->bytes[8] != 1 ? 0
             : fabs(densities[0] * inch - round(densities[0] * inch)) / inch <=
                     fabs(densities[0] / 100 - round(densities[0] / 100)) * 100
@@ -343,8 +342,8 @@ static bool keep_resolution(struct png_chunks *chunks, const struct jpeg_decompr
     if (!jpeg->saw_JFIF_marker || jpeg->density_unit > 2 || jpeg->X_density == 0 || jpeg->Y_density == 0 ||
         (jpeg->density_unit == 0 && jpeg->X_density == jpeg->Y_density))
         return true;
-    for (size_t i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)((uint32_t)lround(densities[i / 4]) >> (24 - 8 * (i % 4)));
+    for (size_t i = 0; i < 2; i++)
+        endian_put(ENDIAN_BIG, bytes + 4 * i, 4, (uint64_t)lround(densities[i]));
     bytes[8] = jpeg->density_unit > 0;
     return png_chunks_offer(chunks, "pHYs", PNG_CHUNKS_BEFORE_PALETTE, bytes, sizeof bytes, fault);
 }

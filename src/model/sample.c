@@ -120,6 +120,30 @@ enum work_type sample_work_type(enum sample_type type)
     return sample_table[type].work;
 }
 
+enum endian endian_native(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    return first == 1 ? ENDIAN_LITTLE : ENDIAN_BIG;
+}
+
+uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[endian == ENDIAN_BIG ? i : size - 1 - i];
+    return number;
+}
+
+void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[endian == ENDIAN_LITTLE ? i : size - 1 - i] = (unsigned char)(number >> (8 * i));
+}
+
 void sample_swap(enum sample_type type, void *samples, size_t count)
 {
     unsigned char *bytes = samples;

@@ -1,5 +1,5 @@
-/* Sample types: the types of samples in files, the work type that arithmetic uses, and the values that
-   headers give to stored samples. */
+/* Sample types: the types of samples in files, the order of their bytes, the work type that arithmetic uses,
+   and the values that headers give to stored samples. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,14 @@ struct sample_limits sample_limits(enum sample_type type, enum work_type work);
 
 /* The work type that holds every value of the sample type, or comes nearest to it. */
 enum work_type sample_work_type(enum sample_type type);
+
+/* The order of bytes in a sample, and that of this machine. */
+enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
+enum endian endian_native(void);
+
+/* Numbers of `size` bytes, at most 8, in such an order. */
+uint64_t endian_get(enum endian endian, const unsigned char *bytes, size_t size);
+void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t number);
 
 /* Reverse the bytes of each of count samples. */
 void sample_swap(enum sample_type type, void *samples, size_t count);

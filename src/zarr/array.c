@@ -7,7 +7,6 @@
 #include "base/number.h"
 #include "model/arith.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,14 +78,6 @@ static void put_number(enum sample_type type, double number, unsigned char *samp
            sample_size(type));
 }
 
-/* Store the low bits as a sample of so many bytes. */
-static void put_bits(size_t size, uint64_t bits, unsigned char *sample)
-{
-    const unsigned char *low = (const unsigned char *)&bits;
-
-    memcpy(sample, BYTE_ORDER == BIG_ENDIAN ? low + sizeof bits - size : low, size);
-}
-
 /* Whole numbers of 64 bits are more than a double holds, so all are read by their digits. Some write a
    fraction of 0 behind these. */
 static bool put_whole(enum sample_type type, const struct json_value *value, unsigned char *sample)
@@ -99,7 +90,7 @@ static bool put_whole(enum sample_type type, const struct json_value *value, uns
     if (!number_read_count(&text, &digits) || (type == SAMPLE_I64 && digits > (uint64_t)INT64_MAX + minus))
         return false;
     number = minus ? -(double)digits : (double)digits;
-    put_bits(sample_size(type), minus ? -digits : digits, sample);
+    endian_put(endian_native(), sample, sample_size(type), minus ? -digits : digits);
     return number == value->number && number >= sample_min(type) && number <= sample_max(type);
 }
 
@@ -110,7 +101,7 @@ static bool put_hexadecimal(enum sample_type type, const char *digits, unsigned 
 
     if (strlen(digits) != 2 * size || strspn(digits, "0123456789abcdefABCDEF") != 2 * size)
         return false;
-    put_bits(size, strtoull(digits, NULL, 16), sample);
+    endian_put(endian_native(), sample, size, strtoull(digits, NULL, 16));
     return true;
 }
 

@@ -15,10 +15,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-#include <endian.h>
 #include <string.h>
-
-#define IS_LITTLE (BYTE_ORDER == LITTLE_ENDIAN) /* this machine */
 
 enum { CHECKSUM_BYTES = 4, BLOSC_HEADER = 16, BLOSC_SIZE_AT = 4, BLOSC_CODED_AT = 12 };
 
@@ -224,21 +221,9 @@ void codec_worker_free(struct codec_worker *worker)
     mem_free(worker);
 }
 
-/* ---- numbers of 32 bits, least byte first ---- */
-
-static uint32_t load_little(const unsigned char *bytes)
-{
-    uint32_t value;
-
-    memcpy(&value, bytes, sizeof value);
-    return le32toh(value);
-}
-
 static void put_sum(unsigned char *bytes, size_t size)
 {
-    uint32_t sum = htole32(checksum_crc32c(CHECKSUM_CRC32C, bytes, size));
-
-    memcpy(bytes + size, &sum, sizeof sum);
+    endian_put(ENDIAN_LITTLE, bytes + size, CHECKSUM_BYTES, checksum_crc32c(CHECKSUM_CRC32C, bytes, size));
 }
 
 /* ---- decoding: each codec gives the bytes before it, at most as many as there is room ---- */
@@ -259,7 +244,7 @@ static bool check_sum(struct bytes *bytes, struct fault *fault)
         return fault_raise(fault, STATUS_INPUT, "crc32c: %zu bytes are too few", bytes->size);
     bytes->size -= CHECKSUM_BYTES;
     return checksum_crc32c(CHECKSUM_CRC32C, bytes->from, bytes->size) ==
-               load_little(bytes->from + bytes->size) ||
+               endian_get(ENDIAN_LITTLE, bytes->from + bytes->size, CHECKSUM_BYTES) ||
            fault_raise(fault, STATUS_INPUT, "crc32c: the checksum is not that of its bytes");
 }
 
@@ -330,8 +315,8 @@ static bool decompress_blosc(struct bytes *bytes, unsigned char *to, size_t room
 
     if (bytes->size < BLOSC_HEADER)
         return fault_raise(fault, STATUS_INPUT, "blosc: %zu bytes are too few", bytes->size);
-    plain = load_little(bytes->from + BLOSC_SIZE_AT);
-    coded = load_little(bytes->from + BLOSC_CODED_AT);
+    plain = (uint32_t)endian_get(ENDIAN_LITTLE, bytes->from + BLOSC_SIZE_AT, 4);
+    coded = (uint32_t)endian_get(ENDIAN_LITTLE, bytes->from + BLOSC_CODED_AT, 4);
     if (coded != bytes->size)
         return fault_raise(fault, STATUS_INPUT, "blosc: its header says %u bytes, but there are %zu",
                            (unsigned)coded, bytes->size);
@@ -384,7 +369,7 @@ static void order_samples(const struct codec_worker *worker, bool big, const uns
         transpose_back(worker, from, samples);
     else if (from != samples)
         memcpy(samples, from, bytes);
-    if (big == IS_LITTLE)
+    if (big == (endian_native() == ENDIAN_LITTLE))
         sample_swap(chain->type, samples, bytes / size);
 }
 
@@ -451,7 +436,7 @@ size_t codec_index_bytes(size_t chunks, bool checksum)
 static void copy_places(const void *from, size_t chunks, void *to)
 {
     memcpy(to, from, codec_index_bytes(chunks, false));
-    if (!IS_LITTLE)
+    if (endian_native() != ENDIAN_LITTLE)
         sample_swap(SAMPLE_U64, to, 2 * chunks);
 }
 
