@@ -106,18 +106,21 @@ static bool complete(struct comm *comm, int code, MPI_Request *request, struct f
     return code == MPI_SUCCESS || fail(comm, code, fault);
 }
 
-static bool combine(struct comm *comm, uint64_t *value, MPI_Op op, struct fault *fault)
+/* The values of all ranks, or of those of a node, combined. */
+static bool combine(struct comm *comm, MPI_Comm among, uint64_t *value, MPI_Op op, struct fault *fault)
 {
     uint64_t own = *value;
     MPI_Request request;
-    int code = MPI_Iallreduce(&own, value, 1, MPI_UINT64_T, op, comm->comm, &request);
+    int code = MPI_Iallreduce(&own, value, 1, MPI_UINT64_T, op, among, &request);
 
     return complete(comm, code, &request, fault);
 }
 
 static bool minimum(void *state, uint64_t *value, struct fault *fault)
 {
-    return combine(state, value, MPI_MIN, fault);
+    struct comm *comm = state;
+
+    return combine(comm, comm->comm, value, MPI_MIN, fault);
 }
 
 static int piece_of(uint64_t left)
@@ -266,7 +269,7 @@ static bool clear_warnings(void *state, struct fault *fault)
 {
     struct comm *comm = state;
     uint64_t coming = comm->has_warned && comm->index > 0;
-    bool done = combine(comm, &coming, MPI_SUM, fault);
+    bool done = combine(comm, comm->comm, &coming, MPI_SUM, fault);
 
     pass_on(comm);
     if (comm->index > 0)
@@ -340,11 +343,10 @@ static void close_comm(void *state)
 {
     struct comm *comm = state;
 
-    if (comm->whole && !*comm->lost) {
+    if (comm->whole && !*comm->lost)
         finish(comm);
-    } else if (!comm->whole && !*comm->lost) {
+    else if (!*comm->lost)
         MPI_Comm_free(&comm->comm);
-    }
     mem_free(comm->requests);
     mem_free(comm->counts);
     mem_free(comm);
@@ -363,17 +365,6 @@ struct window {
     int locals;  /* ranks of the node */
     MPI_Win win; /* MPI_WIN_NULL: there is none */
 };
-
-/* The values of all ranks of a node, combined. */
-static bool combine_on_node(struct comm *comm, const struct window *window, uint64_t *value, MPI_Op op,
-                            struct fault *fault)
-{
-    uint64_t own = *value;
-    MPI_Request request;
-    int code = MPI_Iallreduce(&own, value, 1, MPI_UINT64_T, op, window->node, &request);
-
-    return complete(comm, code, &request, fault);
-}
 
 static uint64_t spare_bytes(void)
 {
@@ -450,7 +441,7 @@ static bool agree_on_window(struct comm *comm, struct window *window, bool opene
 {
     uint64_t all_opened = opened;
 
-    if (!combine_on_node(comm, window, &all_opened, MPI_MIN, fault))
+    if (!combine(comm, window->node, &all_opened, MPI_MIN, fault))
         return false;
     if (all_opened)
         return true;
@@ -471,8 +462,8 @@ static bool fill_window(struct comm *comm, struct window *window, const size_t *
     if (window->locals == 1)
         return true;
     own = needed = count_bytes(comm, window, bytes);
-    if (!combine_on_node(comm, window, &needed, MPI_SUM, fault) ||
-        !combine_on_node(comm, window, &spare, MPI_MIN, fault))
+    if (!combine(comm, window->node, &needed, MPI_SUM, fault) ||
+        !combine(comm, window->node, &spare, MPI_MIN, fault))
         return false;
     return needed == 0 || spare < needed ||
            agree_on_window(comm, window, open_window(comm, window, (size_t)own, seen), seen, fault);
