@@ -55,9 +55,8 @@ static void reach(struct svg *svg, double x, double y)
 static void svg_box(struct svg *svg, double x, double y, double width, double height, const char *colour)
 {
     reach(svg, x + width, y + height);
-    if (svg->stream != NULL)
-        fprintf(svg->stream, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n", x,
-                y, width, height, colour);
+    fprintf(svg->stream, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n", x, y,
+            width, height, colour);
 }
 
 static void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
@@ -65,9 +64,7 @@ static void svg_line(struct svg *svg, double x1, double y1, double x2, double y2
 {
     reach(svg, x1, y1);
     reach(svg, x2, y2);
-    if (svg->stream != NULL)
-        fprintf(
-            svg->stream,
+    fprintf(svg->stream,
             "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\" stroke-width=\"%s\"%s/>\n",
             x1, y1, x2, y2, colour, dashed ? "2" : "1", dashed ? " stroke-dasharray=\"6 4\"" : "");
 }
@@ -75,21 +72,18 @@ static void svg_line(struct svg *svg, double x1, double y1, double x2, double y2
 static void svg_dot(struct svg *svg, double x, double y, const char *colour)
 {
     reach(svg, x, y);
-    if (svg->stream != NULL)
-        fprintf(svg->stream, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"%s\"/>\n", x, y, colour);
+    fprintf(svg->stream, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"%s\"/>\n", x, y, colour);
 }
 
 static void svg_curve_point(struct svg *svg, double x, double y, bool more)
 {
     reach(svg, x, y);
-    if (svg->stream != NULL)
-        fprintf(svg->stream, "%s%.2f,%.2f", more ? " " : "<polyline points=\"", x, y);
+    fprintf(svg->stream, "%s%.2f,%.2f", more ? " " : "<polyline points=\"", x, y);
 }
 
 static void svg_curve_end(struct svg *svg, const char *colour)
 {
-    if (svg->stream != NULL)
-        fprintf(svg->stream, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", colour);
+    fprintf(svg->stream, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", colour);
 }
 
 /* Three letters mean something in XML. Anything but ASCII would have a width that is not known. */
@@ -111,8 +105,6 @@ static void svg_text(struct svg *svg, double x, double y, enum anchor anchor, co
     double width = (double)strlen(text) * LETTER;
 
     reach(svg, anchor == END ? x : anchor == MIDDLE ? x + width / 2.0 : x + width, y);
-    if (svg->stream == NULL)
-        return;
     fprintf(svg->stream, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchors[anchor],
             colour);
     for (; *text != '\0'; text++)
@@ -122,7 +114,7 @@ static void svg_text(struct svg *svg, double x, double y, enum anchor anchor, co
 
 static bool svg_write(struct svg *svg, FILE *stream)
 {
-    if (svg->stream == NULL || fflush(svg->stream) != 0)
+    if (fflush(svg->stream) != 0)
         return false;
     fprintf(
         stream,
@@ -142,7 +134,9 @@ bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 {
     *plot = (struct plot){.top = 1.5 * LINE};
     plot->svg.stream = open_memstream(&plot->svg.text, &plot->svg.size);
-    if (file_out_open(&plot->file, path, fault)) {
+    if (plot->svg.stream == NULL) {
+        fault_raise(fault, STATUS_LIMIT, "there is no memory for it");
+    } else if (file_out_open(&plot->file, path, fault)) {
         if (format_of_name(path) != NULL || foreign_type_of_name(path) != NULL)
             diag_note("--plot: %s: SVG is written, despite the name", path);
         return true;

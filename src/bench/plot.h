@@ -20,7 +20,7 @@ struct plot_bar {
 
 /* The elements drawn so far. */
 struct svg {
-    FILE *stream; /* NULL, for want of memory: what is drawn is lost */
+    FILE *stream;
     char *text;
     size_t size;
     double width, height; /* as far as has been drawn, with a margin */
