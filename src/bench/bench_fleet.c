@@ -189,30 +189,21 @@ static bool begin_all(struct bench_case *bench, void *context)
     return done;
 }
 
-/* Seconds of one device since the span began; waiting for planes of a neighbour counts. */
-static bool end_one(struct fleet *fleet, size_t index, double *seconds)
-{
-    const struct lane *lane = &fleet->lanes[index];
-    double own = 0.0;
-
-    if (!lane->backend->end_span(lane->device, &own, fleet->bench->fault) ||
-        !lane->backend->sync(lane->device, &own, fleet->bench->fault))
-        return false;
-    fleet->compute[index] += own;
-    *seconds = own > *seconds ? own : *seconds;
-    return true;
-}
-
-/* The slowest of them. */
+/* Seconds of the slowest of them since the span began; waiting for planes of a neighbour counts. */
 static bool end_all(struct bench_case *bench, void *context, double *seconds)
 {
     struct fleet *fleet = context;
-    bool done = true;
 
-    (void)bench;
-    for (size_t i = 0; done && i < fleet->shares.count; i++)
-        done = end_one(fleet, i, seconds);
-    return done;
+    for (size_t i = 0; i < fleet->shares.count; i++) {
+        const struct lane *lane = &fleet->lanes[i];
+        double own = 0.0;
+        if (!lane->backend->end_span(lane->device, &own, bench->fault) ||
+            !lane->backend->sync(lane->device, &own, bench->fault))
+            return false;
+        fleet->compute[i] += own;
+        *seconds = own > *seconds ? own : *seconds;
+    }
+    return true;
 }
 
 /* ---- a row ---- */

@@ -249,36 +249,6 @@ static void print_memory(struct json *json, const struct plan *plan)
     json_end_object(json);
 }
 
-static void print_planned_tees(struct json *json, const struct pipeline_request *request)
-{
-    json_begin_array(json, "tees");
-    for (size_t i = 0; i < request->tee_count; i++) {
-        json_begin_object(json, NULL);
-        json_count(json, "step", request->tees[i].step);
-        json_text(json, "output", phrase_output(request->tees[i].path));
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline)
-{
-    const struct plan *plan = &pipeline->plan;
-    struct json json = begin(stream, pipeline->request);
-
-    print_command(&json, options);
-    print_members(&json, pipeline);
-    print_reasons(&json, plan);
-    print_schedule(&json, plan);
-    print_ways(&json, pipeline);
-    print_memory(&json, plan);
-    print_planned_tees(&json, pipeline->request);
-    json_number(&json, "moved_bytes", plan->moved_bytes);
-    json_number(&json, "compute_seconds", plan->compute_seconds);
-    json_number(&json, "seconds", plan->seconds);
-    end(&json);
-}
-
 /* ---- reports ---- */
 
 /* The figures of each channel of each volume; volumes are numbered as in the input. */
@@ -409,18 +379,22 @@ static void print_losses(struct json *json, const struct pipeline *pipeline, con
     json_text(json, "left_out", left_out.text);
 }
 
-static void print_tees(struct json *json, const struct pipeline *pipeline)
+/* Of a plan, where tees go; of a report also what they have lost. */
+static void print_tees(struct json *json, const struct pipeline *pipeline, bool written)
 {
     const struct pipeline_request *request = pipeline->request;
 
     json_begin_array(json, "tees");
     for (size_t i = 0; i < request->tee_count; i++) {
-        const struct run_summary summary = record_of_tee(pipeline, i);
-        const struct header written = job_written_after(&pipeline->job, request->tees[i].step);
+        const struct pipeline_tee *tee = &request->tees[i];
         json_begin_object(json, NULL);
-        json_count(json, "step", request->tees[i].step);
-        json_text(json, "output", phrase_output(request->tees[i].path));
-        print_losses(json, pipeline, request->tees[i].path, &written, &summary);
+        json_count(json, "step", tee->step);
+        json_text(json, "output", phrase_output(tee->path));
+        if (written) {
+            const struct run_summary summary = record_of_tee(pipeline, i);
+            const struct header header = job_written_after(&pipeline->job, tee->step);
+            print_losses(json, pipeline, tee->path, &header, &summary);
+        }
         json_end_object(json);
     }
     json_end_array(json);
@@ -447,6 +421,26 @@ static void print_shares(struct json *json, const struct plan *plan, const struc
     json_end_array(json);
 }
 
+/* ---- each as one object ---- */
+
+void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline)
+{
+    const struct plan *plan = &pipeline->plan;
+    struct json json = begin(stream, pipeline->request);
+
+    print_command(&json, options);
+    print_members(&json, pipeline);
+    print_reasons(&json, plan);
+    print_schedule(&json, plan);
+    print_ways(&json, pipeline);
+    print_memory(&json, plan);
+    print_tees(&json, pipeline, false);
+    json_number(&json, "moved_bytes", plan->moved_bytes);
+    json_number(&json, "compute_seconds", plan->compute_seconds);
+    json_number(&json, "seconds", plan->seconds);
+    end(&json);
+}
+
 void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault)
 {
@@ -468,7 +462,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     if (job->mask_plane_bytes > 0)
         json_count(&json, "outside", summary->outcomes.outside);
     print_losses(&json, pipeline, pipeline->request->output, &job->written, summary);
-    print_tees(&json, pipeline);
+    print_tees(&json, pipeline, true);
     json_number(&json, "last_change", summary->last_change);
     print_checks(&json, &summary->checks);
     print_seconds(&json, summary);

@@ -523,11 +523,10 @@ bool zarr_sink_create(struct sink *sink, const struct sink_request *request, str
     state->plane_bytes = column_plane(&state->layout, &state->column);
     state->workers = workers_of(&state->layout, request->threads);
     state->slot_count = state->workers + SLOTS_BESIDE;
-    if (codec_load(&state->layout.chain, STATUS_USAGE, fault) ||
-        fault_prefix(fault, file_out_name(sink->file))) {
-        if (folder_out_open(&state->folder, sink->file, fault))
-            return true;
-    }
+    if (codec_load(&state->layout.chain, STATUS_USAGE, fault)
+            ? folder_out_open(&state->folder, sink->file, fault)
+            : fault_prefix(fault, file_out_name(sink->file)))
+        return true;
     zarr_sink_discard(sink);
     return false;
 }
