@@ -91,35 +91,29 @@ static void print_statuses(FILE *stream)
     }
 }
 
-static void print_usage(FILE *stream, enum program program)
+/* How a command is called, and what it does; together: by several processes. */
+static const char *usage_of(enum program program, bool together)
 {
+    if (together)
+        return "Usage: mpirun -n RANKS voxfilt-mpi [OPTION]... -o OUTPUT FILE\n"
+               "       mpirun -n RANKS voxfilt-mpi [OPTION]... -o DIR/ FILE...\n"
+               "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n"
+               "Input and output must be named; standard input and output are refused.\n\n"
+               "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n";
     if (program == PROGRAM_VOXFILT)
-        fprintf(stream, "Usage: voxfilt [OPTION]... [FILE] > OUTPUT\n"
-                        "       voxfilt [OPTION]... -o DIR/ FILE...\n"
-                        "Filter 3D volumes: convolutions and heat steps.\n\n"
-                        "  voxfilt -i vol.raw -n 256 -o out.raw\n\n");
-    else
-        fprintf(stream, "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"
-                        "       imgheat [OPTION]... -o DIR/ FILE...\n"
-                        "Filter PNG and JPEG pictures: convolutions and heat steps.\n\n"
-                        "  cat in.png | imgheat > out.png\n\n");
-}
-
-static void print_usage_of_ranks(FILE *stream)
-{
-    fprintf(stream, "Usage: mpirun -n RANKS voxfilt-mpi [OPTION]... -o OUTPUT FILE\n"
-                    "       mpirun -n RANKS voxfilt-mpi [OPTION]... -o DIR/ FILE...\n"
-                    "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n"
-                    "Input and output must be named; standard input and output are refused.\n\n"
-                    "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n");
+        return "Usage: voxfilt [OPTION]... [FILE] > OUTPUT\n"
+               "       voxfilt [OPTION]... -o DIR/ FILE...\n"
+               "Filter 3D volumes: convolutions and heat steps.\n\n"
+               "  voxfilt -i vol.raw -n 256 -o out.raw\n\n";
+    return "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"
+           "       imgheat [OPTION]... -o DIR/ FILE...\n"
+           "Filter PNG and JPEG pictures: convolutions and heat steps.\n\n"
+           "  cat in.png | imgheat > out.png\n\n";
 }
 
 void about_help(FILE *stream, enum program program, bool together)
 {
-    if (together)
-        print_usage_of_ranks(stream);
-    else
-        print_usage(stream, program);
+    fputs(usage_of(program, together), stream);
     for (size_t i = 0; i < OPTIONS; i++) {
         if (option_table[i].programs & program)
             print_row(stream, &option_table[i]);
