@@ -15,19 +15,12 @@
 /* Up to this many tees are all named. */
 #define FEW_TEES 4
 
-/* How samples become light; NULL if they are filtered as they are. */
-static const char *transfer_name(const struct encoding *encoding)
-{
-    switch (encoding->transfer) {
-    case TRANSFER_SRGB:
-        return "linear light by the sRGB curve";
-    case TRANSFER_GAMMA:
-        return "linear light by the file's gAMA";
-    case TRANSFER_NONE:
-        break;
-    }
-    return NULL;
-}
+/* How samples become light; nothing if they are filtered as they are. */
+static const char *const transfers[] = {
+    [TRANSFER_NONE] = "",
+    [TRANSFER_SRGB] = ", linear light by the sRGB curve",
+    [TRANSFER_GAMMA] = ", linear light by the file's gAMA",
+};
 
 static void print_header(FILE *stream, const char *label, const char *name, const struct header *header)
 {
@@ -471,9 +464,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
             fprintf(stream, ", NaN is missing");
         if (job->masked)
             fprintf(stream, ", and so is what is outside the mask");
-        if (transfer_name(&job->decode) != NULL)
-            fprintf(stream, ", %s", transfer_name(&job->decode));
-        fprintf(stream, "\n");
+        fprintf(stream, "%s\n", transfers[job->decode.transfer]);
         for (size_t i = 0; i < job->stage_count; i++) {
             if (stage_is_from_user(&job->stages[i]))
                 print_stage(stream, &job->stages[i], i);

@@ -227,20 +227,13 @@ static bool refuse_length(const struct source *source, const struct source_reque
                          hint.text, hint.used > 0 ? ")" : "");
 }
 
-/* The option to give if the samples are of another type of that size. */
-static const char *other_types(enum sample_type type)
-{
-    switch (type) {
-    case SAMPLE_U8:
-        return " (if they are signed: -t i8)";
-    case SAMPLE_U16:
-        return " (if they are signed: -t i16; if floating point: -t f16)";
-    case SAMPLE_F32:
-        return " (if they are integers: -t u32 or -t i32)";
-    default:
-        return " (if they are integers: -t u64 or -t i64)";
-    }
-}
+/* The option to give if the samples are of another type of that size, by the place in size_types. */
+static const char *const other_types[SIZE_TYPES] = {
+    " (if they are signed: -t i8)",
+    " (if they are signed: -t i16; if floating point: -t f16)",
+    " (if they are integers: -t u32 or -t i32)",
+    " (if they are integers: -t u64 or -t i64)",
+};
 
 /* The type that the length of a regular file leaves; said, because signed and floating types hide
    behind it. */
@@ -252,7 +245,7 @@ static bool infer_type(struct source *source, const struct source_request *reque
             source->header.type = size_types[i];
             snprintf(source->note, sizeof source->note, "%s: %zu byte%s a sample, taken as %s%s",
                      file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
-                     sample_name(size_types[i]), other_types(size_types[i]));
+                     sample_name(size_types[i]), other_types[i]);
             return true;
         }
     }

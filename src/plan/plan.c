@@ -18,22 +18,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The type of narrow fields for samples of a file. */
-static enum narrow narrow_type(enum sample_type type)
-{
-    switch (type) {
-    case SAMPLE_U8:
-        return NARROW_U8;
-    case SAMPLE_I8:
-        return NARROW_I8;
-    case SAMPLE_U16:
-        return NARROW_U16;
-    case SAMPLE_I16:
-        return NARROW_I16;
-    default:
-        return NARROW_NOT;
-    }
-}
+/* The type of narrow fields for samples of a file; of others there are none (NARROW_NOT). */
+static const enum narrow narrow_types[SAMPLE_TYPES] = {
+    [SAMPLE_U8] = NARROW_U8, [SAMPLE_I8] = NARROW_I8, [SAMPLE_U16] = NARROW_U16, [SAMPLE_I16] = NARROW_I16};
 
 /* Whether samples go through conversion as they are. */
 static bool is_bare(const struct encoding *encoding)
@@ -68,7 +55,7 @@ static enum narrow find_narrow(const struct plan *plan)
         for (size_t k = 0; bare && k < step->count; k++)
             bare = only_takes(&step->ops[k], job->in.type);
     }
-    return bare ? narrow_type(job->in.type) : NARROW_NOT;
+    return bare ? narrow_types[job->in.type] : NARROW_NOT;
 }
 
 static void set_narrow(struct plan *plan, enum narrow narrow)

@@ -113,16 +113,12 @@ static void append_alpha(const struct png_rows *rows, unsigned char *expanded)
 
 static void expand(const struct png_rows *rows, unsigned char *expanded)
 {
-    switch (rows->way) {
-    case PNG_ROWS_LOOK_UP:
+    if (rows->way == PNG_ROWS_LOOK_UP)
         look_up(rows, expanded);
-        break;
-    case PNG_ROWS_KEY:
+    else if (rows->way == PNG_ROWS_KEY)
         append_alpha(rows, expanded);
-        break;
-    default:
+    else
         memcpy(expanded, rows->plain, rows->width * rows->pixel);
-    }
 }
 
 /* ---- rows ---- */
