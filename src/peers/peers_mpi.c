@@ -567,26 +567,13 @@ static void count_sharers(MPI_Comm node, struct peers_place *place)
     CPU_ZERO(&all_processors);
     for (size_t i = 0; i < place->locals; i++) {
         cpu_set_t other = own_processors;
-        MPI_Bcast(&other, (int)sizeof other, MPI_BYTE, (int)i, node);
+        if (place->locals > 1)
+            MPI_Bcast(&other, (int)sizeof other, MPI_BYTE, (int)i, node);
         place->sharers += CPU_EQUAL(&own_processors, &other) ? 1 : 0;
         CPU_OR(&all_processors, &all_processors, &other);
     }
     place->processors = (size_t)CPU_COUNT(&all_processors);
     place->available = (size_t)CPU_COUNT(&launcher);
-}
-
-/* The place of a rank that is the only one. */
-static struct peers_place place_alone(void)
-{
-    cpu_set_t own = processors_of(0), launcher = processors_of(getppid());
-    struct peers_place place = {.count = 1,
-                                .locals = 1,
-                                .sharers = 1,
-                                .processors = (size_t)CPU_COUNT(&own),
-                                .available = (size_t)CPU_COUNT(&launcher)};
-
-    name_node(&place);
-    return place;
 }
 
 static bool find_place(const struct comm *comm, struct peers_place *place, struct fault *fault)
@@ -684,7 +671,9 @@ bool peers_mpi_open(struct peers *peers, bool *silent, struct fault *fault)
     *peers = (struct peers){.kind = NULL};
     /* Starting MPI may take longer than the run, and a single rank has nobody to reach. */
     if (peers_launched_alone()) {
-        peers->place = place_alone();
+        peers->place = (struct peers_place){.count = 1, .locals = 1};
+        name_node(&peers->place);
+        count_sharers(MPI_COMM_NULL, &peers->place);
         return true;
     }
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
