@@ -157,7 +157,6 @@ static const struct entry {
     const char *key;
     bool (*read)(struct cursor *cursor, struct dictionary *dictionary);
 } entries[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
-enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Read a key and its value. */
 static bool read_entry(const struct source *source, struct cursor *cursor, struct dictionary *dictionary,
@@ -167,7 +166,7 @@ static bool read_entry(const struct source *source, struct cursor *cursor, struc
 
     if (!read_quoted(cursor, key, sizeof key) || !take(cursor, ":"))
         return source_refuse(source, fault, "header: not a dictionary");
-    for (size_t i = 0; i < ENTRIES; i++) {
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         if (strcmp(key, entries[i].key) == 0)
             return entries[i].read(cursor, dictionary) ||
                    source_refuse(source, fault, "%s: not supported", key);

@@ -47,7 +47,6 @@ static const struct encoding_names {
     {CODING_NONE, "raw"}, {CODING_GZIP, "gzip,gz"},        {CODING_BZIP2, "bzip2,bz2"},
     {CODING_HEX, "hex"},  {CODING_TEXT, "ascii,text,txt"},
 };
-enum { ENCODINGS = sizeof encoding_names / sizeof *encoding_names };
 
 /* Kinds of axes along which samples are apart in space or time; along others they are channels. */
 static const char domain_kinds[] = "domain,space,time,none,???";
@@ -175,7 +174,7 @@ static bool read_encoding(struct source *source, struct fault *fault)
 
     if (!text_header_require(fields, "encoding", &value, fault))
         return false;
-    for (size_t i = 0; i < ENCODINGS; i++) {
+    for (size_t i = 0; i < sizeof encoding_names / sizeof *encoding_names; i++) {
         if (text_header_is_one_of(encoding_names[i].names, value, strlen(value))) {
             volume->coding.coding = encoding_names[i].coding;
             return true;
@@ -387,7 +386,6 @@ static const struct space {
     {"right-anterior-superior,RAS,right-anterior-superior-time,RAST", geometry_ras},
     {"left-anterior-superior,LAS,left-anterior-superior-time,LAST", geometry_las},
 };
-enum { SPACES = sizeof spaces / sizeof *spaces };
 
 /* Where the grid is in a space of three dimensions: the vectors along its axes. False if it does not say. */
 static bool find_place(const struct axes *axes, double origin[3], double vectors[3][3])
@@ -411,7 +409,7 @@ static struct geometry find_geometry(const struct text_header *fields, const str
     const char *space = text_header_find(fields, "space");
     double origin[3], vectors[3][3];
 
-    for (size_t i = 0; space != NULL && i < SPACES; i++) {
+    for (size_t i = 0; space != NULL && i < sizeof spaces / sizeof *spaces; i++) {
         if (text_header_is_one_of(spaces[i].names, space, strlen(space)) && find_place(axes, origin, vectors))
             return geometry_make(origin, vectors, spaces[i].signs);
     }

@@ -392,7 +392,6 @@ static const struct stored {
     {64, SAMPLEFORMAT_INT, SAMPLE_I64},    {16, SAMPLEFORMAT_IEEEFP, SAMPLE_F16},
     {32, SAMPLEFORMAT_IEEEFP, SAMPLE_F32}, {64, SAMPLEFORMAT_IEEEFP, SAMPLE_F64},
 };
-enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
 
 /* The sample type of bits and kind of number. */
 static bool read_type(struct tiff_reader *reader, const struct shape *shape, enum sample_type *type)
@@ -400,7 +399,7 @@ static bool read_type(struct tiff_reader *reader, const struct shape *shape, enu
     /* "Void" says nothing of the numbers; the standard's default is whole numbers without a sign. */
     uint16_t format = shape->format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : shape->format;
 
-    for (size_t i = 0; i < STORED_TYPES; i++) {
+    for (size_t i = 0; i < sizeof stored_types / sizeof *stored_types; i++) {
         if (stored_types[i].bits == shape->bits && stored_types[i].format == format) {
             *type = stored_types[i].type;
             return true;
@@ -437,12 +436,11 @@ static const struct scheme {
     {COMPRESSION_CCITTFAX3, false, 1 << 26},
     {COMPRESSION_CCITTFAX4, false, 1 << 26},
 };
-enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
 /* NULL: it is not supported. */
 static const struct scheme *scheme_of(uint16_t compression)
 {
-    for (size_t i = 0; i < SCHEMES; i++) {
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         if (schemes[i].compression == compression && libtiff.TIFFIsCODECConfigured(compression))
             return &schemes[i];
     }
@@ -826,7 +824,6 @@ static const struct deciding {
     {TIFFTAG_STRIPBYTECOUNTS, "StripByteCounts", BYTES_BY_PIECE},
     {TIFFTAG_TILEBYTECOUNTS, "TileByteCounts", BYTES_BY_PIECE},
 };
-enum { DECIDING = sizeof deciding / sizeof *deciding };
 
 static uint32_t pieces(struct tiff_reader *reader)
 {
@@ -898,7 +895,7 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
 
     for (uint64_t index = 0; index < directory.count; index++) {
         const struct entry entry = entry_of(reader, &directory, index);
-        for (size_t i = 0; i < DECIDING; i++) {
+        for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++) {
             if (deciding[i].tag == entry.tag && !is_ignored(&deciding[i], shape) &&
                 !check_entry(reader, &directory, &entry, &deciding[i], shape))
                 return false;

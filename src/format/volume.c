@@ -339,11 +339,6 @@ static bool refuse_length(const struct source *source, const char *how, struct f
                          number_plural(file_samples(&source->header)));
 }
 
-static bool refuse_short(const struct source *source, struct fault *fault)
-{
-    return refuse_length(source, "ends before", fault);
-}
-
 static struct byte_stream *data_of(struct volume *volume)
 {
     return volume->data != NULL ? volume->data : volume->stream;
@@ -396,7 +391,7 @@ static bool skip_bytes(const struct source *source, struct byte_stream *stream, 
     if (!byte_stream_skip(stream, skip, &skipped, fault))
         return false;
     if (skipped < skip && volume->coding.skipped_by == NULL)
-        return refuse_short(source, fault);
+        return refuse_length(source, "ends before", fault);
     return skipped == skip ||
            fault_set_for(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
                          volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
@@ -582,7 +577,7 @@ static bool take_bytes(struct source *source, unsigned char *to, uint64_t bytes,
             to += got;
         }
         if (taken < wish)
-            return refuse_short(source, fault);
+            return refuse_length(source, "ends before", fault);
         volume->left -= taken;
     }
     return true;
@@ -636,7 +631,7 @@ bool volume_read_box(struct source *source, void *samples, size_t volume, const 
     bool ended;
 
     return box_read_runs(file_of(source), before, &runs, samples, &ended, fault) &&
-           (!ended || refuse_short(source, fault));
+           (!ended || refuse_length(source, "ends before", fault));
 }
 
 /* A source that was read at offsets has not moved: its samples are skipped first, so that what follows them
