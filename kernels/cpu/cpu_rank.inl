@@ -34,18 +34,6 @@ struct network {
     uint8_t sorted[NETWORK_TAPS]; /* the places in order, when all exchanges are done */
 };
 
-static size_t span_of(struct reach reach)
-{
-    return (size_t)(reach.high - reach.low) + 1;
-}
-
-/* Extremes of windows without gaps along one axis. */
-static bool is_line_of_extremes(const struct op *op)
-{
-    return takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
-                                 op->tap_count == span_of(op->plane));
-}
-
 /* Whether all that a window has outside the grid is what it has inside as well. That is so if it reaches as
    far on both sides, and the edge rule turns back at the end of the grid or repeats the last sample. Under
    EDGE_HOLD, results of windows that reach outside are dropped. */

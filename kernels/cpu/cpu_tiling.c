@@ -526,18 +526,12 @@ static bool shares_columns(const struct op *op)
     return x > 1 && column > 1 && op->tap_count == x * column;
 }
 
-/* Whether a rank is an extreme of what lies along one axis. */
-static bool is_extreme_line(const struct op *op)
-{
-    return takes_extreme(op) && op_is_star(op) && (double)op->tap_count <= op_radius(op) * 2.0 + 1.0;
-}
-
 static double wide_rank_work(const struct op *op)
 {
     double taps = (double)op->tap_count, depth = log2(taps);
 
     if (takes_extreme(op))
-        return is_extreme_line(op) ? EXTREME_LINE : taps * EXTREME_TAP;
+        return is_line_of_extremes(op) ? EXTREME_LINE : taps * EXTREME_TAP;
     if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
         return taps * depth * depth * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
@@ -555,7 +549,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
         return wide_rank_work(op);
     if (tiling->counts)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
-    if (is_extreme_line(op))
+    if (is_line_of_extremes(op))
         return NARROW_LINE * bytes + (tiling->tile_rows > 1 && moves(op->plane) ? NARROW_PLANE * taps : 0.0);
     if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
         return taps * NARROW_NEAREST_TAP * bytes;

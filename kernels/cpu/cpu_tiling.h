@@ -75,6 +75,18 @@ static inline bool takes_extreme(const struct op *op)
     return op->rank == 0 || op->rank + 1 == op->tap_count;
 }
 
+static inline size_t span_of(struct reach reach)
+{
+    return (size_t)(reach.high - reach.low) + 1;
+}
+
+/* Extremes of windows without gaps along one axis. */
+static inline bool is_line_of_extremes(const struct op *op)
+{
+    return takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
+                                 op->tap_count == span_of(op->plane));
+}
+
 /* The place of a plane in an arena: a slot, and the rows from its start to the plane's. */
 struct cpu_slot {
     uint32_t base, shift;

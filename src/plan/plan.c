@@ -61,7 +61,7 @@ static enum narrow find_narrow(const struct plan *plan)
 static void set_narrow(struct plan *plan, enum narrow narrow)
 {
     plan->shape.narrow = narrow;
-    plan->work_plane_bytes =
+    plan->packed_plane_bytes =
         (size_t)plan->plane_samples * sample_size(shape_sample(&plan->shape, plan->job->work));
 }
 
@@ -245,7 +245,7 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
         .device_memory = least_memory(plan, plan->selection.devices.count),
         .field_plane_bytes = backend->field_bytes(&plan->shape, job->work, 1),
         .wide_plane_bytes = backend->field_bytes(&wide, job->work, 1),
-        .work_plane_bytes = plan->work_plane_bytes,
+        .packed_plane_bytes = plan->packed_plane_bytes,
         .file_plane_bytes = size_most(
             job->in_plane_bytes + (job->mask_plane_bytes > 0 ? job->mask_plane_bytes + MASK_ALIGNMENT : 0),
             job->out_plane_bytes),

@@ -26,7 +26,7 @@ struct plan {
     double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
     double plane_samples;      /* in a plane of the fields */
-    size_t work_plane_bytes;   /* of them, packed */
+    size_t packed_plane_bytes; /* of them, packed */
     struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
     struct levels levels; /* the levels of these steps */

@@ -177,7 +177,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     struct schedule *schedule = &attempt->schedule;
     size_t held_bytes = schedule->holds_in_spool ? 0 : request->held_bytes, fields, buffers;
     size_t plane_bytes =
-        size_most(request->file_plane_bytes, schedule->spooled ? request->work_plane_bytes : 0);
+        size_most(request->file_plane_bytes, schedule->spooled ? request->packed_plane_bytes : 0);
 
     /* How much there is of everything: planes of a batch and a slab, buffers, fields and the planes that they
        hold. */
@@ -197,7 +197,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
         !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->lanes) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
         !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->lanes) ||
-        !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
+        !mem_product(&schedule->spool_bytes, request->packed_plane_bytes,
                      schedule->spooled ? levels->planes : 0))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
@@ -604,7 +604,7 @@ static bool count_exchange(const struct schedule_request *request, size_t ranks,
                                   .around = request->levels->unrolled};
     struct shares_transit transit;
 
-    if (!shares_count_transit(&shares, schedule->halo, request->work_plane_bytes, &transit))
+    if (!shares_count_transit(&shares, schedule->halo, request->packed_plane_bytes, &transit))
         return false;
     schedule->exchange_bytes = transit.host_bytes + request->change_bytes;
     schedule->exchange_device_bytes = transit.device_bytes;

@@ -54,25 +54,25 @@ struct schedule_request {
     const struct levels *levels;       /* without stages where the job copies */
     const struct forms_request *forms; /* of the levels, which are preferred */
     struct schedule_limits limits;
-    uint64_t memory;          /* the most bytes to use, 0: no limit */
-    uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */
-    size_t field_plane_bytes; /* of a plane in a field */
-    size_t wide_plane_bytes;  /* likewise, if its samples were of the work type */
-    size_t work_plane_bytes;  /* of a plane of a field, packed */
-    size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
-    size_t held_bytes;        /* that the source keeps */
-    size_t beside_bytes;      /* that it and observers take beside them */
-    unsigned readers;         /* threads that may read at once */
-    unsigned writers;         /* and those that may write, where planes can be written in any order */
-    bool random;              /* the source gives planes in any order */
-    bool tallies, changes;    /* samples and steps are added up */
-    bool tees;                /* states on the way leave, too */
-    bool part;                /* what leaves may be fewer planes: a pass that needs no others is preferred */
-    bool at_once;             /* nothing else than one pass will do */
-    bool measures;            /* all of the result is looked at before any of it leaves */
-    bool between_ranks;       /* the devices that share the planes are of ranks, one each */
-    size_t change_bytes;      /* what the changes of a step take on their way between them */
-    size_t *least;            /* where nothing fits: told how much memory would do; NULL: nobody asks */
+    uint64_t memory;           /* the most bytes to use, 0: no limit */
+    uint64_t device_memory;    /* the most bytes of fields, 0: they are in this process's own memory */
+    size_t field_plane_bytes;  /* of a plane in a field */
+    size_t wide_plane_bytes;   /* likewise, if its samples were of the work type */
+    size_t packed_plane_bytes; /* of a plane of a field, packed */
+    size_t file_plane_bytes;   /* of a plane of the input or the output, the larger */
+    size_t held_bytes;         /* that the source keeps */
+    size_t beside_bytes;       /* that it and observers take beside them */
+    unsigned readers;          /* threads that may read at once */
+    unsigned writers;          /* and those that may write, where planes can be written in any order */
+    bool random;               /* the source gives planes in any order */
+    bool tallies, changes;     /* samples and steps are added up */
+    bool tees;                 /* states on the way leave, too */
+    bool part;                 /* what leaves may be fewer planes: a pass that needs no others is preferred */
+    bool at_once;              /* nothing else than one pass will do */
+    bool measures;             /* all of the result is looked at before any of it leaves */
+    bool between_ranks;        /* the devices that share the planes are of ranks, one each */
+    size_t change_bytes;       /* what the changes of a step take on their way between them */
+    size_t *least;             /* where nothing fits: told how much memory would do; NULL: nobody asks */
     struct schedule_candidates *candidates; /* filled in with the candidates; NULL: nobody asks */
 };
 

@@ -36,7 +36,7 @@ static const struct exchange_kind copies = {.begin = begin_copies};
 
 static size_t parcel_bytes(const struct exchange *exchange, const struct exchange_parcel *parcel)
 {
-    return parcel->way.planes.count * exchange->plan->work_plane_bytes;
+    return parcel->way.planes.count * exchange->plan->packed_plane_bytes;
 }
 
 /* This rank among the members. */
@@ -65,8 +65,9 @@ static bool count_outgoing(struct exchange *exchange)
         struct shares_walk walk = shares_walk_start(shares, to, 0, exchange->reach);
         while (to != own_index(exchange) && shares_walk_next(&walk)) {
             if (walk.parcel.from == own_index(exchange))
-                exchange->outgoing[to] += SHARES_TURNS * shares_parcel_bytes(exchange->plan->work_plane_bytes,
-                                                                             walk.parcel.planes.count);
+                exchange->outgoing[to] +=
+                    SHARES_TURNS *
+                    shares_parcel_bytes(exchange->plan->packed_plane_bytes, walk.parcel.planes.count);
         }
     }
     return true;
@@ -101,7 +102,7 @@ static bool list_parcels(struct exchange *exchange)
                 done = add_parcel(exchange, way, used[way->from]);
             if (is_seen(exchange, way))
                 used[way->from] +=
-                    SHARES_TURNS * shares_parcel_bytes(exchange->plan->work_plane_bytes, way->planes.count);
+                    SHARES_TURNS * shares_parcel_bytes(exchange->plan->packed_plane_bytes, way->planes.count);
         }
     }
     mem_free(used);
@@ -115,7 +116,7 @@ static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *pa
     const struct lane *lane = exchange->lanes;
     bool seen = is_seen(exchange, &parcel->way), done = true;
     size_t bytes = parcel_bytes(exchange, parcel);
-    size_t apart = shares_parcel_bytes(exchange->plan->work_plane_bytes, parcel->way.planes.count);
+    size_t apart = shares_parcel_bytes(exchange->plan->packed_plane_bytes, parcel->way.planes.count);
 
     for (unsigned turn = 0; done && turn < (seen ? SHARES_TURNS : 1); turn++) {
         unsigned char *place = seen ? exchange->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;

@@ -198,7 +198,7 @@ static struct stop from_spool(struct stops *stops, enum route_stop spool)
 
     return (struct stop){.end = end,
                          .encoding = &stops->spooled,
-                         .plane_bytes = stops->plan->work_plane_bytes,
+                         .plane_bytes = stops->plan->packed_plane_bytes,
                          .threads = stops->plan->schedule.readers,
                          .random = true};
 }
@@ -207,8 +207,10 @@ static struct stop to_spool(struct stops *stops, enum route_stop spool)
 {
     const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = write_spool};
 
-    return (struct stop){
-        .end = end, .encoding = &stops->spooled, .plane_bytes = stops->plan->work_plane_bytes, .threads = 1};
+    return (struct stop){.end = end,
+                         .encoding = &stops->spooled,
+                         .plane_bytes = stops->plan->packed_plane_bytes,
+                         .threads = 1};
 }
 
 struct stop stops_from(struct stops *stops, enum route_stop stop)
@@ -232,8 +234,8 @@ struct stops stops_of(const struct plan *plan, const struct job *job, size_t vol
                           .output = {.job = job, .sink = sink},
                           .reserved = volume > 0,
                           .encode = encode,
-                          .spools = {{{.descriptor = -1}, plan->work_plane_bytes},
-                                     {{.descriptor = -1}, plan->work_plane_bytes}},
+                          .spools = {{{.descriptor = -1}, plan->packed_plane_bytes},
+                                     {{.descriptor = -1}, plan->packed_plane_bytes}},
                           .spooled = {.type = shape_sample(&plan->shape, job->work),
                                       .channels = plan->shape.channels,
                                       .gamma = 1.0},
