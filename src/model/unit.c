@@ -10,38 +10,17 @@
         __VA_ARGS__, NULL                                                                                    \
     }
 
-/* The micro sign and the Greek letter in UTF-8, the sign in Latin-1, and as Java and XML escape it. */
+/* Members come in their order. Among the names are the micro sign and the Greek letter in UTF-8, the sign in
+   Latin-1, and as Java and XML escape it. */
 static const struct length_unit units[] = {
-    {.millimetres = 1.0,
-     .symbol = "mm",
-     .udunits = "millimeter",
-     .names = NAMES("mm", "millimeter", "millimetre", "millimeters"),
-     .nifti = 2},
-    {.millimetres = 1000.0,
-     .symbol = "m",
-     .udunits = "meter",
-     .names = NAMES("m", "meter", "metre", "meters"),
-     .nifti = 1},
-    {.millimetres = 1e-3,
-     .symbol = "um",
-     .udunits = "micrometer",
-     .names = NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
-                    "\\u00B5m", "&#181;m", "&#xB5;m"),
-     .nifti = 3},
-    {.millimetres = 1e-6,
-     .symbol = "nm",
-     .udunits = "nanometer",
-     .names = NAMES("nm", "nanometer", "nanometre", "nanometers")},
-    {.millimetres = 10.0,
-     .symbol = "cm",
-     .udunits = "centimeter",
-     .names = NAMES("cm", "centimeter", "centimetre", "centimeters"),
-     .resolution = 3},
-    {.millimetres = 25.4,
-     .symbol = "in",
-     .udunits = "inch",
-     .names = NAMES("inch", "in", "inches"),
-     .resolution = 2},
+    {1.0, "mm", "millimeter", 2, 0, NAMES("mm", "millimeter", "millimetre", "millimeters")},
+    {1000.0, "m", "meter", 1, 0, NAMES("m", "meter", "metre", "meters")},
+    {1e-3, "um", "micrometer", 3, 0,
+     NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
+           "\\u00B5m", "&#181;m", "&#xB5;m")},
+    {1e-6, "nm", "nanometer", 0, 0, NAMES("nm", "nanometer", "nanometre", "nanometers")},
+    {10.0, "cm", "centimeter", 0, 3, NAMES("cm", "centimeter", "centimetre", "centimeters")},
+    {25.4, "in", "inch", 0, 2, NAMES("inch", "in", "inches")},
 };
 enum { UNITS = sizeof units / sizeof *units };
 

@@ -6,9 +6,9 @@ struct length_unit {
     double millimetres;
     const char *symbol;       /* in ASCII */
     const char *udunits;      /* as UDUNITS names it, which OME-Zarr asks for */
-    const char *const *names; /* ends with NULL; descriptions are written with the first */
     unsigned nifti;           /* the code of xyzt_units; 0: none */
     unsigned resolution;      /* that of TIFF's ResolutionUnit; 0: none */
+    const char *const *names; /* ends with NULL; descriptions are written with the first */
 };
 
 /* The unit of such a name or code; NULL: it is not known. */
