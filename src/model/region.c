@@ -51,9 +51,11 @@ static bool check_spans(const char *text, const struct region_request *request, 
     return true;
 }
 
-static bool parse_crop(const char *text, struct region_request *request, struct fault *fault)
+/* Ranges with commas between them, at most so many. */
+static bool parse_spans(const char *text, size_t most, const char *expected, struct region_request *request,
+                        struct fault *fault)
 {
-    for (const char *rest = text; request->span_count < 3; rest++) {
+    for (const char *rest = text; request->span_count < most; rest++) {
         if (!read_span(&rest, &request->spans[request->span_count++]))
             break;
         if (*rest == '\0')
@@ -61,18 +63,7 @@ static bool parse_crop(const char *text, struct region_request *request, struct 
         if (*rest != ',')
             break;
     }
-    return fault_set_for(fault, STATUS_USAGE, text,
-                         "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
-}
-
-static bool parse_planes(const char *text, struct region_request *request, struct fault *fault)
-{
-    const char *rest = text;
-
-    request->span_count = 1;
-    if (!read_span(&rest, &request->spans[0]) || *rest != '\0')
-        return fault_set_for(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
-    return check_spans(text, request, fault);
+    return fault_set_for(fault, STATUS_USAGE, text, "expected %s, where an end may be left out", expected);
 }
 
 static bool parse_slice(const char *text, struct region_request *request, struct fault *fault)
@@ -102,9 +93,9 @@ bool region_parse(enum region_kind kind, const char *text, struct region_request
     *request = (struct region_request){.kind = kind};
     switch (kind) {
     case REGION_CROP:
-        return parse_crop(text, request, fault);
+        return parse_spans(text, 3, "X0:X1[,Y0:Y1[,Z0:Z1]]", request, fault);
     case REGION_PLANES:
-        return parse_planes(text, request, fault);
+        return parse_spans(text, 1, "A:B", request, fault);
     case REGION_SLICE:
         return parse_slice(text, request, fault);
     case REGION_PART:
