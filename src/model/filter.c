@@ -46,6 +46,23 @@ static size_t axes(const struct building *b)
     return (size_t)acts_along(b, 0) + acts_along(b, 1) + acts_along(b, 2);
 }
 
+/* Refuse an axis that the grid has not, or that --axes leaves out. */
+static bool check_axis(const struct building *b, unsigned axis)
+{
+    if (axis >= b->grid->axes)
+        return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[axis]);
+    return acts_along(b, axis) || fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[axis]);
+}
+
+/* The radius is a double here, since a large deviation has one that no int holds. */
+static bool check_radius(const struct building *b, double radius, int most)
+{
+    if (radius < 0.0 || radius != floor(radius))
+        return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
+    return radius <= most ||
+           fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius, most);
+}
+
 /* A number for each axis that the filter acts along: one for all, or one each. */
 static bool spread_numbers(const struct building *b, double numbers[3])
 {
@@ -63,6 +80,17 @@ static bool spread_numbers(const struct building *b, double numbers[3])
 static bool add(const struct building *b, int dx, int dy, int dz, double weight)
 {
     return stencil_add(&b->body->taps, dx, dy, dz, weight, b->fault);
+}
+
+/* The next offset of a box that reaches so far to either side, x first; false behind the last. */
+static bool next_offset(const int reach[3], int offset[3])
+{
+    for (unsigned axis = 0; axis < 3; axis++) {
+        if (offset[axis]++ < reach[axis])
+            return true;
+        offset[axis] = -reach[axis];
+    }
+    return false;
 }
 
 /* The centre, and one weight for all neighbours along the axes that the grid has. */
@@ -104,31 +132,24 @@ static bool laplacian(const struct building *b, double order)
 /* −1 0 1 along the axis of the call, divided by its spacing, 1 s 1 along the others. */
 static bool derivative(const struct building *b, double middle)
 {
-    int reach_x = acts_along(b, 0) ? 1 : 0, reach_y = acts_along(b, 1) ? 1 : 0;
-    int reach_z = acts_along(b, 2) ? 1 : 0;
+    const int reach[3] = {acts_along(b, 0), acts_along(b, 1), acts_along(b, 2)};
+    int offset[3] = {-reach[0], -reach[1], -reach[2]};
     double h = b->grid->spacing[b->call->axis];
 
-    if (b->call->axis >= (int)b->grid->axes)
-        return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[b->call->axis]);
-    if (!isfinite(h))
-        return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[b->call->axis]);
-    for (int dz = -reach_z; dz <= reach_z; dz++) {
-        for (int dy = -reach_y; dy <= reach_y; dy++) {
-            for (int dx = -reach_x; dx <= reach_x; dx++) {
-                const int offset[3] = {dx, dy, dz};
-                double weight = 1.0;
-                /* The product of a difference along the axis and smoothing along the others. */
-                for (int axis = 0; axis < 3; axis++) {
-                    if (!acts_along(b, (unsigned)axis))
-                        continue;
-                    double across = offset[axis] == 0 ? middle : 1.0;
-                    weight *= axis == b->call->axis ? (double)offset[axis] / h : across;
-                }
-                if (!add(b, dx, dy, dz, weight))
-                    return false;
-            }
+    if (!check_axis(b, (unsigned)b->call->axis))
+        return false;
+    do {
+        double weight = 1.0;
+        /* The product of a difference along the axis and smoothing along the others. */
+        for (int axis = 0; axis < 3; axis++) {
+            if (!acts_along(b, (unsigned)axis))
+                continue;
+            double across = offset[axis] == 0 ? middle : 1.0;
+            weight *= axis == b->call->axis ? (double)offset[axis] / h : across;
         }
-    }
+        if (!add(b, offset[0], offset[1], offset[2], weight))
+            return false;
+    } while (next_offset(reach, offset));
     return true;
 }
 
@@ -143,19 +164,18 @@ static bool seven_taps(const struct building *b)
 /* Four weights go by the number of axes along which a tap is off the centre. */
 static bool twentyseven_taps(const struct building *b)
 {
+    static const int reach[3] = {1, 1, 1};
+    int offset[3] = {-1, -1, -1};
     size_t given = b->call->count, next = 0;
 
     if (given != 4 && given != 27)
         return fault_raise(b->fault, STATUS_USAGE, "%zu weights: there are 4 or 27", given);
-    for (int dz = -1; dz <= 1; dz++) {
-        for (int dy = -1; dy <= 1; dy++) {
-            for (int dx = -1; dx <= 1; dx++, next++) {
-                size_t distance = (size_t)(abs(dx) + abs(dy) + abs(dz));
-                if (!add(b, dx, dy, dz, number(b, given == 4 ? distance : next)))
-                    return false;
-            }
-        }
-    }
+    do {
+        size_t distance = (size_t)(abs(offset[0]) + abs(offset[1]) + abs(offset[2]));
+        double weight = number(b, given == 4 ? distance : next++);
+        if (!add(b, offset[0], offset[1], offset[2], weight))
+            return false;
+    } while (next_offset(reach, offset));
     return true;
 }
 
@@ -193,11 +213,8 @@ static double *allocate_weights(const struct building *b, double radius)
 {
     double *weights;
 
-    /* Checked as a double: a large deviation has a radius that no int holds. */
-    if (radius > STENCIL_REACH) {
-        fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius, STENCIL_REACH);
+    if (!check_radius(b, radius, STENCIL_REACH))
         return NULL;
-    }
     weights = malloc((2 * (size_t)radius + 1) * sizeof *weights);
     if (weights == NULL)
         fault_raise(b->fault, STATUS_LIMIT, "not enough memory for the weights");
@@ -305,10 +322,8 @@ static bool gauss_of_orders(const struct building *b)
         if (orders[axis] < 0.0 || orders[axis] > MOST_ORDER || orders[axis] != floor(orders[axis]))
             return fault_raise(b->fault, STATUS_USAGE,
                                "the order of a derivative is a whole number from 0 to %d", MOST_ORDER);
-        if (orders[axis] > 0.0 && axis >= b->grid->axes)
-            return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[axis]);
-        if (orders[axis] > 0.0 && !acts_along(b, axis))
-            return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[axis]);
+        if (orders[axis] > 0.0 && !check_axis(b, axis))
+            return false;
     }
     return spread_numbers(b, sigmas) && gauss_chain(b, sigmas, orders);
 }
@@ -331,7 +346,7 @@ static bool gauss_derivatives(const struct building *b, double sigma, double ord
 static bool bilateral_window(const struct building *b, double given, double range)
 {
     double sigma[3];
-    int reach[3] = {0, 0, 0};
+    int reach[3] = {0, 0, 0}, offset[3] = {0, 0, 0};
 
     if (given <= 0.0 || range <= 0.0)
         return fault_raise(b->fault, STATUS_USAGE, "both standard deviations are above 0");
@@ -343,35 +358,27 @@ static bool bilateral_window(const struct building *b, double given, double rang
         if (!sigma_in_samples(b, given, axis, &sigma[axis]))
             return false;
         radius = floor(BILATERAL_TRUNCATE * sigma[axis] + 0.5);
-        if (radius > BILATERAL_REACH)
-            return fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius,
-                               BILATERAL_REACH);
+        if (!check_radius(b, radius, BILATERAL_REACH))
+            return false;
         reach[axis] = (int)radius;
+        offset[axis] = -reach[axis];
     }
-    for (int dz = -reach[2]; dz <= reach[2]; dz++) {
-        for (int dy = -reach[1]; dy <= reach[1]; dy++) {
-            for (int dx = -reach[0]; dx <= reach[0]; dx++) {
-                const int offset[3] = {dx, dy, dz};
-                double square = 0.0;
-                for (unsigned axis = 0; axis < b->grid->axes; axis++)
-                    square += offset[axis] / sigma[axis] * (offset[axis] / sigma[axis]);
-                if (!add(b, dx, dy, dz, arith_exp_f64(-0.5 * square)))
-                    return false;
-            }
-        }
-    }
+    do {
+        double square = 0.0;
+        for (unsigned axis = 0; axis < b->grid->axes; axis++)
+            square += offset[axis] / sigma[axis] * (offset[axis] / sigma[axis]);
+        if (!add(b, offset[0], offset[1], offset[2], arith_exp_f64(-0.5 * square)))
+            return false;
+    } while (next_offset(reach, offset));
     return set_amount(b, range);
 }
 
 /* The mean of 2·radius + 1 samples along an axis. */
 static bool box_along(const struct building *b, unsigned axis, double radius)
 {
-    double *weights;
+    double *weights = allocate_weights(b, radius);
     bool added;
 
-    if (radius < 0.0 || radius != floor(radius))
-        return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
-    weights = allocate_weights(b, radius);
     if (weights == NULL)
         return false;
     for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
@@ -403,15 +410,9 @@ static bool measure_window(const struct building *b, int radius[3])
 {
     enum filter_window window = b->call->window;
 
-    if (number(b, 0) < 0.0 || number(b, 0) != floor(number(b, 0)))
-        return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
-    if (number(b, 0) > STENCIL_REACH)
-        return fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", number(b, 0),
-                           STENCIL_REACH);
-    if (window >= WINDOW_X && window - WINDOW_X >= b->grid->axes)
-        return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[window - WINDOW_X]);
-    if (window >= WINDOW_X && !acts_along(b, window - WINDOW_X))
-        return fault_raise(b->fault, STATUS_USAGE, "--axes leaves out %c", "xyz"[window - WINDOW_X]);
+    if (!check_radius(b, number(b, 0), STENCIL_REACH) ||
+        (window >= WINDOW_X && !check_axis(b, window - WINDOW_X)))
+        return false;
     for (unsigned axis = 0; axis < 3; axis++) {
         bool has = acts_along(b, axis) && (window < WINDOW_X || window - WINDOW_X == axis);
         radius[axis] = has ? (int)number(b, 0) : 0;
@@ -422,27 +423,27 @@ static bool measure_window(const struct building *b, int radius[3])
 /* All of the window. */
 static bool whole_window(const struct building *b)
 {
-    int radius[3];
+    int radius[3], offset[3];
     double square = number(b, 0) * number(b, 0), samples = 1.0;
 
     if (!measure_window(b, radius))
         return false;
-    for (unsigned axis = 0; axis < 3; axis++)
+    for (unsigned axis = 0; axis < 3; axis++) {
+        offset[axis] = -radius[axis];
         samples *= 2.0 * radius[axis] + 1.0;
+    }
     if (samples > FILTER_WINDOW)
         return fault_raise(b->fault, STATUS_USAGE,
                            "a radius of %.10g is too large: the box around a window has at most %d samples",
                            number(b, 0), FILTER_WINDOW);
-    for (int dz = -radius[2]; dz <= radius[2]; dz++) {
-        for (int dy = -radius[1]; dy <= radius[1]; dy++) {
-            for (int dx = -radius[0]; dx <= radius[0]; dx++) {
-                if (b->call->window == WINDOW_BALL && dx * dx + dy * dy + dz * dz > square)
-                    continue;
-                if (!add(b, dx, dy, dz, 1.0))
-                    return false;
-            }
-        }
-    }
+    do {
+        double away = 0.0;
+        for (unsigned axis = 0; axis < 3; axis++)
+            away += (double)offset[axis] * offset[axis];
+        if ((b->call->window != WINDOW_BALL || away <= square) &&
+            !add(b, offset[0], offset[1], offset[2], 1.0))
+            return false;
+    } while (next_offset(radius, offset));
     return true;
 }
 
@@ -684,23 +685,18 @@ static bool take_orders(char *plain, struct filter_call *call)
 }
 
 /* "2,ball" → "2" and a window; what is no window is left for a number. */
-static bool take_window(const char *text, char *plain, size_t size, enum filter_window *window)
+static void take_window(char *plain, enum filter_window *window)
 {
     static const char *const names[] = {
         [WINDOW_BALL] = "ball", [WINDOW_X] = "x", [WINDOW_Y] = "y", [WINDOW_Z] = "z"};
-    char *last;
+    char *last = strrchr(plain, ',');
 
-    if (strlen(text) >= size)
-        return false;
-    strcpy(plain, text);
-    last = strrchr(plain, ',');
     for (*window = WINDOW_Z; *window > WINDOW_BOX; --*window) {
         if (last != NULL && strcmp(last + 1, names[*window]) == 0) {
             *last = '\0';
             break;
         }
     }
-    return true;
 }
 
 static bool parse_numbers(const char *text, struct filter_call *call)
@@ -708,18 +704,17 @@ static bool parse_numbers(const char *text, struct filter_call *call)
     const struct filter *filter = call->filter;
     char plain[256];
 
-    if (filter->arguments == ARGUMENTS_WINDOW) {
-        if (!take_window(text, plain, sizeof plain, &call->window))
-            return false;
-        text = plain;
-    } else if (filter->arguments != ARGUMENTS_NUMBERS) {
+    if (filter->arguments != ARGUMENTS_NUMBERS) {
         if (strlen(text) >= sizeof plain)
             return false;
-        strcpy(plain, text);
-        if ((filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call)) || !take_unit(plain, call))
-            return false;
-        text = plain;
+        text = strcpy(plain, text);
     }
+    if (filter->arguments == ARGUMENTS_WINDOW)
+        take_window(plain, &call->window);
+    if (filter->arguments == ARGUMENTS_ORDERS && !take_orders(plain, call))
+        return false;
+    if (filter_has_sigma(filter) && !take_unit(plain, call))
+        return false;
     return number_parse_list(text, ',', filter->least, filter->most, call->numbers, &call->count);
 }
 
