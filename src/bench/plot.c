@@ -221,10 +221,9 @@ static void draw_axis(struct plot *plot, double left, double top, double bottom,
 
 bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *fault)
 {
-    struct plot_bar *bars = plot->bars;
+    struct plot_bar *bars =
+        mem_grow(plot->bars, plot->count, &plot->capacity, sizeof *bars, "the plot", fault);
 
-    if (plot->count == plot->capacity)
-        bars = mem_grow(plot->bars, plot->count, &plot->capacity, sizeof *bars, "the plot", fault);
     if (bars == NULL)
         return false;
     plot->bars = bars;

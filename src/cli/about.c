@@ -288,22 +288,9 @@ void about_lists(FILE *stream, bool as_json)
 
 #define MOST_COUNTED 9 /* limits of a count whose values are all offered */
 
-/* The words that an option takes, each followed by the next with a blank between; nothing if it takes
- * anything else. */
-static void complete_words(const struct option_row *row, char *text, size_t size)
-{
-    text[0] = '\0';
-    for (uint64_t i = row->least; row->kind == OPTION_COUNT && row->most <= MOST_COUNTED && i <= row->most;
-         i++)
-        diag_append(text, size, "%s%llu", i > row->least ? " " : "", (unsigned long long)i);
-    if (row->keywords != NULL)
-        keyword_list(row->keywords, &(struct keyword_listing){" ", " ", .with_default = false}, text, size);
-}
-
 /* Filters, as far as they are the same for everybody; an axis is written out. */
 static void complete_filters(char *text, size_t size)
 {
-    text[0] = '\0';
     for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
         const char *name = filter->name, *blank = filter > filter_list ? " " : "";
         if (filter->arguments == ARGUMENTS_AXIS)
@@ -323,13 +310,17 @@ static bool is_file(const struct option_row *row)
     return strcmp(row->argument, "FILE") == 0;
 }
 
-/* List the words that complete the value of an option. */
+/* The words that complete the value of an option, with a blank between; none if it takes anything else. */
 static void complete(const struct option_row *row, char *text, size_t size)
 {
+    text[0] = '\0';
     if (is_filter(row))
         complete_filters(text, size);
-    else
-        complete_words(row, text, size);
+    for (uint64_t i = row->least; row->kind == OPTION_COUNT && row->most <= MOST_COUNTED && i <= row->most;
+         i++)
+        diag_append(text, size, "%s%llu", i > row->least ? " " : "", (unsigned long long)i);
+    if (row->keywords != NULL)
+        keyword_list(row->keywords, &(struct keyword_listing){" ", " ", .with_default = false}, text, size);
 }
 
 /* ---- bash ---- */
@@ -355,7 +346,7 @@ static void print_bash_case(FILE *stream, const struct option_row *row)
     if (is_filter(row))
         snprintf(before_files, sizeof before_files, "taps");
     else if (strstr(row->argument, ":FILE") != NULL)
-        complete_words(row, before_files, sizeof before_files);
+        complete(row, before_files, sizeof before_files);
     fprintf(stream, ") kind='word' words='%s' before_files='%s' ;;\n", words, before_files);
 }
 
