@@ -108,12 +108,6 @@ static void find_numbers(const struct span *span, size_t axes, size_t turn, uint
     }
 }
 
-static bool same_span(const struct span *span, const struct span *other)
-{
-    return memcmp(span->first, other->first, sizeof span->first) == 0 &&
-           memcmp(span->count, other->count, sizeof span->count) == 0;
-}
-
 /* ---- opening ---- */
 
 static size_t plain_bytes(const struct array_reader *reader)
@@ -312,8 +306,7 @@ static bool read_index(struct filling *filling, struct decoder *decoder, size_t 
     if (!store_find(reader->store, key, &file, fault))
         return false;
     if (file.descriptor < 0) {
-        for (size_t i = 0; i < chunks; i++)
-            places[i] = (struct codec_place){CODEC_ABSENT, CODEC_ABSENT};
+        memset(places, 0xff, chunks * sizeof *places); /* CODEC_ABSENT */
         return true;
     }
     bytes = mem_alloc(size, 1, "the index of a shard", fault);
@@ -334,18 +327,17 @@ static bool read_index(struct filling *filling, struct decoder *decoder, size_t 
 static bool read_indexes(struct array_reader *reader, size_t volume, const struct region *box,
                          struct fault *fault)
 {
+    const struct array *array = &reader->array;
     struct filling filling = {.reader = reader, .work = read_index};
-    size_t count;
 
-    if (!reader->array.sharded)
+    if (!array->sharded)
         return true;
-    filling.span = span_of(reader, volume, box, reader->array.file);
-    if (reader->places != NULL && same_span(&filling.span, &reader->shards))
+    filling.span = span_of(reader, volume, box, array->file);
+    if (reader->places != NULL && memcmp(&filling.span, &reader->shards, sizeof reader->shards) == 0)
         return true;
     mem_free(reader->places);
-    reader->places =
-        mem_alloc(mem_product(&count, filling.span.total, reader->array.shard_chunks) ? count : SIZE_MAX,
-                  sizeof *reader->places, "the indexes of shards", fault);
+    reader->places = mem_alloc(times(filling.span.total, array->shard_chunks), sizeof *reader->places,
+                               "the indexes of shards", fault);
     reader->shards = filling.span;
     if (reader->places != NULL && fill_all(&filling, fault))
         return true;

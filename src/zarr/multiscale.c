@@ -41,7 +41,8 @@ static bool find_kind(const char *name, const char *type, enum axis_kind *kind)
 }
 
 /* Axes of one kind would have to be told apart in the grid, so there is one of each at most. */
-static bool read_axis(struct multiscale *multiscale, const struct json_value *value, struct fault *fault)
+static bool read_axis(struct multiscale *multiscale, const struct json_value *value, bool has[AXIS_OTHER + 1],
+                      struct fault *fault)
 {
     const char *name = json_text_of(json_member(value, "name"));
     struct axis axis = {.unit = json_text_of(json_member(value, "unit")), .scale = 1.0};
@@ -50,11 +51,10 @@ static bool read_axis(struct multiscale *multiscale, const struct json_value *va
         return fault_set_for(fault, STATUS_INPUT, "axes", "one without a name");
     if (!find_kind(name, json_text_of(json_member(value, "type")), &axis.kind))
         return fault_raise(fault, STATUS_INPUT, "axes: %.100s: an axis of space is x, y or z", name);
-    for (size_t i = 0; i < multiscale->axes; i++) {
-        if (multiscale->axis[i].kind == axis.kind)
-            return fault_raise(fault, STATUS_INPUT,
-                               "axes: %.100s: a second axis of its kind, which is not supported", name);
-    }
+    if (has[axis.kind])
+        return fault_raise(fault, STATUS_INPUT,
+                           "axes: %.100s: a second axis of its kind, which is not supported", name);
+    has[axis.kind] = true;
     multiscale->axis[multiscale->axes++] = axis;
     return true;
 }
@@ -66,11 +66,9 @@ static bool read_axes(struct multiscale *multiscale, const struct json_value *ax
     if (axes == NULL || axes->kind != JSON_ARRAY || axes->count == 0 || axes->count > ARRAY_MOST_AXES)
         return fault_set_for(fault, STATUS_INPUT, "axes", "missing, or not a list of axes");
     for (const struct json_value *axis = json_first(axes); axis != NULL; axis = json_next(axis)) {
-        if (!read_axis(multiscale, axis, fault))
+        if (!read_axis(multiscale, axis, has, fault))
             return false;
     }
-    for (size_t i = 0; i < axes->count; i++)
-        has[multiscale->axis[i].kind] = true;
     return (has[AXIS_X] && (has[AXIS_Y] || !has[AXIS_Z])) ||
            fault_set_for(fault, STATUS_INPUT, "axes", "without x, or z without y");
 }
