@@ -36,17 +36,12 @@ static void begin_series(struct zarr_image *image)
     }
 }
 
-/* Those of any other series. OME-Zarr has times before channels, and one axis of channels. */
-static void begin_frames(struct zarr_image *image, const struct header *header)
+/* An axis of frames or channels, where there are several. */
+static void add_axis(struct zarr_image *image, const char *name, const char *type, size_t extent)
 {
-    const size_t channels = header_series_channels(header), times = header->volumes / channels;
-
-    if (times > 1)
+    if (extent > 1)
         image->axes[image->count++] =
-            (struct zarr_axis){.name = "t", .type = "time", .extent = times, .scale = 1.0};
-    if (channels > 1)
-        image->axes[image->count++] =
-            (struct zarr_axis){.name = "c", .type = "channel", .extent = channels, .scale = 1.0};
+            (struct zarr_axis){.name = name, .type = type, .extent = extent, .scale = 1.0};
 }
 
 /* The unit of an axis in space; the input may have one that is known to it alone. */
@@ -64,17 +59,19 @@ void zarr_metadata_begin(struct zarr_image *image, const struct header *header, 
     const size_t extents[] = {header->grid.nx, header->grid.ny, header->grid.nz};
     const bool is_same = origin != NULL && origin->format->family == FAMILY_ZARR;
     const struct zarr_source *zarr = is_same ? origin->state : NULL;
+    const size_t channels = header_series_channels(header);
 
     *image = (struct zarr_image){.zarr = zarr != NULL && zarr->is_image ? zarr : NULL};
     image->keeps_display = image->zarr != NULL && zarr_source_display_holds(origin, header);
-    if (header->volumes > 1 && image->zarr != NULL)
+    if (header->volumes > 1 && image->zarr != NULL) {
         begin_series(image);
-    else if (header->volumes > 1)
-        begin_frames(image, header);
+    } else {
+        /* OME-Zarr has times before channels, and one axis of channels. */
+        add_axis(image, "t", "time", header->volumes / channels);
+        add_axis(image, "c", "channel", channels);
+    }
     image->series = image->count;
-    if (header->grid.channels > 1)
-        image->axes[image->count++] =
-            (struct zarr_axis){.name = "c", .type = "channel", .extent = header->grid.channels, .scale = 1.0};
+    add_axis(image, "c", "channel", header->grid.channels);
     /* A rod is a picture of one row. */
     for (unsigned axis = header->grid.axes == 3 ? 3 : 2; axis-- > 0;)
         image->axes[image->count++] =
