@@ -407,33 +407,28 @@ static bool check_outputs(const struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* The bytes of an output that a rank keeps for rank 0 to write: none if its samples come in turn, or in files
-   of their own. Some formats show that only when the file is open; their bytes are counted all the same. */
-static size_t output_bytes(const struct pipeline *pipeline, const char *path)
-{
-    const struct job *job = &pipeline->job;
-    size_t planes = split_most_planes(&pipeline->ranks.split, job) * job->written_planes;
-
-    return sink_format(pipeline, path)->in_turn || sink_format(pipeline, path)->slice != NULL
-               ? 0
-               : output_fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
-}
-
 static size_t tee_threads(const struct pipeline *pipeline)
 {
     return pipeline->request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
 }
 
-/* The memory that writing an output takes, and what of it is kept for rank 0. Every rank counts what the rank
-   with the most planes keeps, since all plan alike. */
+/* The memory that writing an output takes, and the bytes of it that a rank keeps for rank 0 to write: none if
+   its samples come in turn, or in files of their own. Some formats show that only when the file is open;
+   their bytes are counted all the same. Every rank counts what the rank with the most planes keeps, since all
+   plan alike. */
 static size_t target_bytes(const struct pipeline *pipeline, const char *path, size_t threads)
 {
     const struct target_request target = target_request_of(pipeline, path, threads);
-    const bool several = ranks_share_run(&pipeline->ranks);
+    const struct format *format = target.format;
+    const struct job *job = &pipeline->job;
+    const size_t planes = split_most_planes(&pipeline->ranks.split, job) * job->written_planes;
+    size_t bytes = 0;
 
-    return (several ? output_bytes(pipeline, path) : 0) +
-           (target.format->writing_bytes != NULL ? target.format->writing_bytes(target.header, &target.sink)
-                                                 : 0);
+    if (ranks_share_run(&pipeline->ranks) && !format->in_turn && format->slice == NULL)
+        bytes += output_fringe_most((uint64_t)planes * header_plane_bytes(target.header));
+    if (format->writing_bytes != NULL)
+        bytes += format->writing_bytes(target.header, &target.sink);
+    return bytes;
 }
 
 static size_t outputs_bytes(const struct pipeline *pipeline)
