@@ -128,12 +128,17 @@ static uint64_t least_memory(const struct plan *plan, size_t count)
     return least;
 }
 
+static void close_lanes(struct plan *plan, size_t first)
+{
+    for (size_t i = first; i < DEVICES_MOST; i++)
+        lane_close(&plan->lanes[i]);
+}
+
 /* Go on with the first device alone. */
 static void keep_first(struct plan *plan)
 {
     plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1, .held = 1};
-    for (size_t i = 1; i < DEVICES_MOST; i++)
-        lane_close(&plan->lanes[i]);
+    close_lanes(plan, 1);
 }
 
 /* Whether each of the first `count` lanes reaches the memory of all others. */
@@ -149,19 +154,27 @@ static bool all_reach(const struct plan *plan, size_t count)
     return reach;
 }
 
+/* A share of the planes for each of so many devices, here or elsewhere; false where that does not fit. */
+static bool share_among(struct plan *plan, const struct schedule_request *request, size_t count)
+{
+    plan->levels.unrolled = levels_wraps(&plan->levels);
+    if (!schedule_share(request, count, &plan->schedule))
+        return false;
+    plan->shares = (struct shares){.planes = plan->shape.planes,
+                                   .count = count,
+                                   .held = count,
+                                   .halo = plan->schedule.halo,
+                                   .around = plan->levels.unrolled};
+    return true;
+}
+
 /* All planes on the devices that are open; false where that does not fit. */
 static bool share(struct plan *plan, const struct schedule_request *request)
 {
     size_t count = plan->selection.devices.count;
 
-    plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (schedule_share(request, count, &plan->schedule)) {
-        plan->shares = (struct shares){.planes = plan->shape.planes,
-                                       .count = count,
-                                       .held = count,
-                                       .halo = plan->schedule.halo,
-                                       .direct = all_reach(plan, count),
-                                       .around = plan->levels.unrolled};
+    if (share_among(plan, request, count)) {
+        plan->shares.direct = all_reach(plan, count);
         return true;
     }
     plan->levels.unrolled = false;
@@ -178,15 +191,10 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     keep_first(plan);
     if (levels_mix_ends(&plan->levels))
         return fault_raise(fault, STATUS_LIMIT, "--rung: it reads planes at the other end of the grid");
-    plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (!schedule_share(request, job->members, &plan->schedule))
+    if (!share_among(plan, request, job->members))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the memory of all ranks together");
-    plan->shares = (struct shares){.planes = plan->shape.planes,
-                                   .count = job->members,
-                                   .first = job->member,
-                                   .held = 1,
-                                   .halo = plan->schedule.halo,
-                                   .around = plan->levels.unrolled};
+    plan->shares.first = job->member;
+    plan->shares.held = 1;
     return true;
 }
 
@@ -337,12 +345,6 @@ static bool prepare_lane(void *context, size_t index, struct parallel_loop *loop
 
     (void)loop;
     return lane_prepare(&plan->lanes[index], plan->steps, plan->step_count, fault);
-}
-
-static void close_lanes(struct plan *plan)
-{
-    for (size_t i = 0; i < DEVICES_MOST; i++)
-        lane_close(&plan->lanes[i]);
 }
 
 /* Bytes a sample of a stage. To add up the change of a step that is looked at, two fields are read. */
@@ -513,7 +515,7 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
         return true;
 
     if (planned && plan->selection.replaceable && fault->status != STATUS_USAGE) {
-        close_lanes(plan);
+        close_lanes(plan, 0);
         plan->setback = *fault;
         selection_retreat(&plan->selection);
         if (complete(plan, request, source, fault))
@@ -545,7 +547,7 @@ bool plan_split(const struct plan_request *request, const struct job *job, const
 
 void plan_free(struct plan *plan)
 {
-    close_lanes(plan);
+    close_lanes(plan, 0);
     for (size_t i = 0; i < plan->step_count; i++)
         lower_free(&plan->steps[i].step);
     mem_free(plan->steps);
