@@ -389,22 +389,17 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
     return true;
 }
 
-/* Passes that take all steps at once but for those that do not go together. */
-static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
-{
-    struct levels_walk survey = attempt->survey;
-
-    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
-}
-
-/* Passes over spool files: at full depth if they fit, else as deep as they can be. */
+/* Passes over spool files: they take all steps at once, but for those that do not go together, if that fits;
+   else they are as deep as they can be. */
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
+    const struct levels_walk survey = attempt->survey;
     struct schedule *schedule = &attempt->schedule;
+    bool all = survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
     struct route_cost cost;
 
-    if (!fit_full_depth(attempt, memory) && (attempt->unrolled || !deepen(attempt, memory)))
+    if (!all && (attempt->unrolled || !deepen(attempt, memory)))
         return false;
     cost = route_survey(&attempt->levels, schedule->depth, request->random,
                         (struct route_way){schedule->on_trial, request->measures});
@@ -494,20 +489,6 @@ static size_t least_at(struct attempt *attempt, size_t depth)
     return count_memory(attempt, &tightest) ? attempt->schedule.memory_bytes : SIZE_MAX;
 }
 
-/* The least that one pass over the planes takes. */
-static size_t least_at_once(const struct schedule_request *request)
-{
-    const struct schedule_candidate streamed = {.together = 1, .lean = true};
-    const struct schedule_candidate unrolled = {
-        .spooled = true, .unrolled = true, .together = 1, .lean = true};
-    struct attempt one = attempt_of(request, &streamed), around = attempt_of(request, &unrolled);
-    size_t least = least_at(&one, one.survey.depth), depth = around.survey.depth;
-
-    return may_go_round(request) && depth < request->levels->planes
-               ? size_least(least, least_at(&around, depth))
-               : least;
-}
-
 /* The depth of the shallowest pass that gets anywhere. */
 static size_t least_depth(const struct attempt *attempt)
 {
@@ -553,38 +534,36 @@ static void explain_candidates(const struct schedule_request *request,
     }
 }
 
-/* The least that would do, in one pass or in many. */
+/* The least that would do: where all must go at once, in one pass, which may go around the grid; else in one
+   or in many, with the source in a spool file. */
 static size_t least_memory(const struct schedule_request *request)
 {
-    const struct schedule_candidate streamed = {.holds_in_spool = true, .together = 1, .lean = true};
+    const bool once = request->at_once;
+    const struct schedule_candidate streamed = {.holds_in_spool = !once, .together = 1, .lean = true};
     const struct schedule_candidate spooled = {
-        .spooled = true, .holds_in_spool = true, .together = 1, .lean = true};
-    struct attempt one = attempt_of(request, &streamed), many = attempt_of(request, &spooled);
-    size_t planes = request->levels->planes, shallowest = levels_survey_stages(&many.levels).depth;
-    size_t least = least_at(&one, one.schedule.whole ? planes : one.survey.depth);
+        .spooled = true, .unrolled = once, .holds_in_spool = !once, .together = 1, .lean = true};
+    struct attempt one = attempt_of(request, &streamed), other = attempt_of(request, &spooled);
+    size_t least = least_at(&one, least_depth(&one)), depth = least_depth(&other);
+    bool has_other = (!once || may_go_round(request)) && depth < request->levels->planes;
 
-    return shallowest < planes ? size_least(least, least_at(&many, shallowest)) : least;
+    return has_other ? size_least(least, least_at(&other, depth)) : least;
 }
 
 /* Refuse the job, and name what it needs and what it may have. */
 static bool refuse(const struct schedule_request *request, struct fault *fault)
 {
     uint64_t whole = memory_limits_whole();
-    size_t least = request->at_once ? least_at_once(request) : least_memory(request);
+    size_t least = least_memory(request);
     const struct number_printed needed = number_format_bytes((double)least);
 
     if (request->least != NULL)
         *request->least = least;
     if (least == SIZE_MAX)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
-    if (request->memory > 0 && least > request->memory && request->at_once && request->part)
-        return fault_raise(
-            fault, STATUS_LIMIT,
-            "--memory: a part takes one pass over the data, which needs %s (%zu bytes), and %s "
-            "are allowed",
-            needed.text, least, number_format_bytes((double)request->memory).text);
     if (request->memory > 0 && least > request->memory)
-        return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
+        return fault_raise(fault, STATUS_LIMIT, "--memory: %s needs %s (%zu bytes), and %s are allowed",
+                           request->at_once && request->part ? "a part takes one pass over the data, which"
+                                                             : "this job",
                            needed.text, least, number_format_bytes((double)request->memory).text);
     if (request->device_memory > 0)
         return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
