@@ -206,8 +206,8 @@ static bool filter_in_fields(struct running *running)
 
 /* ---- over spool files ---- */
 
-/* One pass, which the route has yet to take; of its steps, changes are added up if they are not NULL, and of
-   its planes the extremes may be asked for. */
+/* One pass; of its steps, changes are added up if they are not NULL, and of its planes the extremes may be
+   asked for. */
 static bool make_pass(struct running *running, const struct route_pass *next, double *changes, bool measures)
 {
     const struct stop from = stops_from(&running->stops, next->from),
@@ -312,11 +312,10 @@ static bool filter_over_spools(struct running *running)
 /* All levels in one pass from source to sink. */
 static bool filter_at_once(struct running *running)
 {
-    const struct stop in = stops_from(&running->stops, ROUTE_SOURCE),
-                      out = stops_to(&running->stops, ROUTE_SINK);
-    struct pass pass = {.end = levels_end(&running->run.plan->levels), .from = &in, .to = &out};
+    const struct route_pass all = {
+        .from = ROUTE_SOURCE, .to = ROUTE_SINK, .end = levels_end(&running->run.plan->levels)};
 
-    return pass_make(&running->run, &pass);
+    return make_pass(running, &all, NULL, false);
 }
 
 static bool filter_column(struct running *running)

@@ -192,35 +192,27 @@ static struct stop to_sink(struct stops *stops)
                          .which = OBSERVER_OUTPUT};
 }
 
-static struct stop from_spool(struct stops *stops, enum route_stop spool)
+/* A spool file as a stop: it is read by several threads, and written in order. */
+static struct stop at_spool(struct stops *stops, enum route_stop spool, bool reads)
 {
-    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = read_spool};
+    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
+                               .move = reads ? read_spool : write_spool};
 
     return (struct stop){.end = end,
                          .encoding = &stops->spooled,
                          .plane_bytes = stops->plan->packed_plane_bytes,
-                         .threads = stops->plan->schedule.readers,
-                         .random = true};
-}
-
-static struct stop to_spool(struct stops *stops, enum route_stop spool)
-{
-    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = write_spool};
-
-    return (struct stop){.end = end,
-                         .encoding = &stops->spooled,
-                         .plane_bytes = stops->plan->packed_plane_bytes,
-                         .threads = 1};
+                         .threads = reads ? stops->plan->schedule.readers : 1,
+                         .random = reads};
 }
 
 struct stop stops_from(struct stops *stops, enum route_stop stop)
 {
-    return stop == ROUTE_SOURCE ? from_source(stops) : from_spool(stops, stop);
+    return stop == ROUTE_SOURCE ? from_source(stops) : at_spool(stops, stop, true);
 }
 
 struct stop stops_to(struct stops *stops, enum route_stop stop)
 {
-    return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
+    return stop == ROUTE_SINK ? to_sink(stops) : at_spool(stops, stop, false);
 }
 
 struct stops stops_of(const struct plan *plan, const struct job *job, size_t volume, struct source *source,
