@@ -163,20 +163,18 @@ static bool prepare_parcels(struct exchange *exchange)
 void exchange_close(struct exchange *exchange)
 {
     const struct lane *lane = exchange->lanes;
-    struct peers *peers = exchange->peers;
-    struct fault *fault = exchange->fault;
-    bool apart = exchange->apart;
+    const bool apart = exchange->apart;
 
     for (size_t i = 0; i < exchange->count; i++) {
         for (unsigned turn = 0; turn < SHARES_TURNS; turn++)
             lane->backend->staging_destroy(lane->device, exchange->parcels[i].staging[turn]);
     }
-    peers_unshare(peers, exchange->memory);
+    peers_unshare(exchange->peers, exchange->memory);
     mem_free(exchange->parcels);
     mem_free(exchange->messages);
     mem_free(exchange->outgoing);
     mem_free(exchange->seen);
-    *exchange = exchange_of(exchange->plan, exchange->lanes, exchange->shares, peers, fault);
+    *exchange = exchange_of(exchange->plan, lane, exchange->shares, exchange->peers, exchange->fault);
     exchange->apart = apart;
 }
 

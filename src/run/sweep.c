@@ -113,13 +113,11 @@ bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_ma
     sweep->levels.unrolled = frame->overlap > 0;
     sweep->levels.planes += 2 * frame->overlap;
     sweep->frame = *frame;
-    sweep->begin = begin;
-    sweep->end = end;
     sweep->fed = sweep->swept = frame->span.begin;
     sweep->done = 0;
     sweep->gone = frame->leaving.first;
-    sweep->input = sweep->output = 0;
-    sweep->changes = changes;
+    sweep->output = 0;
+    sweep_begin_levels(sweep, begin, end, changes);
     /* Fields of the pass before serve this one if their grid is the same. */
     if (sweep->levels.planes == sweep->field_planes)
         return slide(sweep, fault);
