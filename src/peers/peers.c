@@ -248,12 +248,9 @@ static bool gather_all(struct gathering *gathering, const void *bytes, peers_tak
     bool fine = true;
 
     for (size_t first = 0, end; first < peers_count(peers); first = end) {
-        struct fault lost;
         end = fill_turn(gathering, first);
-        if (!peers->kind->gather(peers->state, bytes, gathering->turn, gathering->buffer, &lost)) {
-            *fault = lost;
+        if (!peers->kind->gather(peers->state, bytes, gathering->turn, gathering->buffer, fault))
             return false;
-        }
         fine = fine && (!peers_lead(peers) || take_turn(gathering, first, end, take, data, fault));
     }
     return peers_agree(peers, fine, fault);
