@@ -434,17 +434,16 @@ void notes_outcome(const struct pipeline *pipeline)
 void notes_left_out(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct record_left_out left_out =
-        record_left_out(pipeline, request->output, &pipeline->job.written);
+    const struct dropped left_out = record_left_out(pipeline, request->output, &pipeline->job.written);
 
-    if (left_out.text[0] != '\0')
-        diag_note("%s: left out: %s", file_in_name(pipeline->input.source.file), left_out.text);
+    if (left_out.names[0] != '\0')
+        diag_note("%s: left out: %s", file_in_name(pipeline->input.source.file), left_out.names);
     for (size_t i = 0; i < request->tee_count; i++) {
         const struct pipeline_tee *tee = &request->tees[i];
         const struct header written = job_written_after(&pipeline->job, tee->step);
-        const struct record_left_out of_tee = record_left_out(pipeline, tee->path, &written);
+        const struct dropped of_tee = record_left_out(pipeline, tee->path, &written);
         /* The note on the output says the same already. */
-        if (of_tee.text[0] != '\0' && strcmp(of_tee.text, left_out.text) != 0)
-            diag_note("%s: left out: %s", phrase_output(tee->path), of_tee.text);
+        if (of_tee.names[0] != '\0' && strcmp(of_tee.names, left_out.names) != 0)
+            diag_note("%s: left out: %s", phrase_output(tee->path), of_tee.names);
     }
 }

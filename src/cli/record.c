@@ -86,21 +86,20 @@ static bool has_unit_spacing(const struct grid *grid)
     return true;
 }
 
-struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path,
-                                       const struct header *written)
+struct dropped record_left_out(const struct pipeline *pipeline, const char *path,
+                               const struct header *written)
 {
     const struct source *source = &pipeline->input.source;
     const struct format *output = pipeline_output_format(pipeline, path);
     struct header described = *written;
-    struct record_left_out left_out;
+    struct dropped left_out = source->dropped;
 
     if (pipeline->job.region_kind == REGION_PIECE) /* the first one has the header of the file of all */
         described.grid = pipeline->job.out.grid;
-    snprintf(left_out.text, sizeof left_out.text, "%s", source->dropped);
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
-        format_drop(left_out.text, sizeof left_out.text, "spacing");
+        format_drop(&left_out, "spacing");
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, output, path, &described, left_out.text, sizeof left_out.text);
+        source->format->list_dropped(source, output, path, &described, &left_out);
     return left_out;
 }
 

@@ -33,12 +33,8 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index);
 
 /* The names of what an output or a tee under this path, with this header, leaves out of the input; empty if
    there are none. */
-struct record_left_out {
-    char text[512];
-};
-
-struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path,
-                                       const struct header *written);
+struct dropped record_left_out(const struct pipeline *pipeline, const char *path,
+                               const struct header *written);
 
 /* Samples in and out, as files hold them. */
 double record_file_bytes(const struct job *job);

@@ -369,14 +369,14 @@ static void print_losses(struct json *json, const struct pipeline *pipeline, con
                          const struct header *written, const struct run_summary *summary)
 {
     const struct job *job = &pipeline->job;
-    const struct record_left_out left_out = record_left_out(pipeline, path, written);
+    const struct dropped left_out = record_left_out(pipeline, path, written);
     const struct record_loss loss = record_loss(job, summary);
 
     print_range(json, &loss, summary);
     json_count(json, "nan_written_as_zero", loss.nans);
     print_cut_off(json, &loss);
     print_strays(json, job, &loss);
-    json_text(json, "left_out", left_out.text);
+    json_text(json, "left_out", left_out.names);
 }
 
 /* Of a plan, where tees go; of a report also what they have lost. */

@@ -320,8 +320,10 @@ static bool is_full(const char *text, size_t used)
     return used >= length && strcmp(text + used - length, others) == 0;
 }
 
-void format_drop(char *text, size_t size, const char *format, ...)
+void format_drop(struct dropped *dropped, const char *format, ...)
 {
+    const size_t size = sizeof dropped->names;
+    char *text = dropped->names;
     size_t used = strlen(text);
     char name[64];
     va_list arguments;
@@ -337,12 +339,12 @@ void format_drop(char *text, size_t size, const char *format, ...)
         snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-void format_drop_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
+void format_drop_distances(struct dropped *dropped, const char *name, const double *distances, size_t first,
                            size_t count)
 {
     for (size_t i = first; i < count; i++) {
         if (!isnan(distances[i]) && distances[i] != 0.0 && distances[i] != 1.0)
-            format_drop(text, size, "%s[%zu]", name, i);
+            format_drop(dropped, "%s[%zu]", name, i);
     }
 }
 

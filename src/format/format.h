@@ -123,6 +123,11 @@ struct source_request {
     bool looks_at_all;    /* each file of a stack is looked at when it is opened, and not when it is read */
 };
 
+/* Names of what an output drops, in one line of text; empty if there are none. */
+struct dropped {
+    char names[512];
+};
+
 /* An input that is open: its header has been read, and its samples can be. The file belongs to the caller;
    the rest is released by source_close. */
 struct source {
@@ -136,7 +141,7 @@ struct source {
                                         grow until the end. NULL in other formats */
     char note[512];    /* what was assumed about the samples, shown once the job is accepted; else empty */
     char warning[512]; /* a reason to doubt that, shown at the same time; else empty */
-    char dropped[512]; /* at the end: what no output can keep of this file, by name; else empty */
+    struct dropped dropped; /* at the end: what no output can keep of this file, by name; else empty */
     size_t held_bytes; /* samples that the format must hold before it can give the first plane, as those of an
                           interlaced picture: in memory, or in a spool (hold_in_spool) */
     size_t beside_bytes;   /* memory that reading takes besides, wherever those are held */
@@ -284,7 +289,7 @@ struct format {
     /* List what of the source's header an output in the format `sink`, of the name `path`, does not keep, and
      * what does not hold for it (format_drop); NULL if nothing is dropped. */
     void (*list_dropped)(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size);
+                         const struct header *written, struct dropped *dropped);
 
     /* After the last plane: check that the file ends as it should; NULL if any end will do. */
     bool (*end)(struct source *source, struct fault *fault);
@@ -354,13 +359,13 @@ size_t format_stem_length(const char *path);
    it, as they are in `header`. */
 bool format_tells_alpha(const struct format *format, const struct header *header);
 
-/* Append the name of a field that an output drops, as printf would print it, to a list that has room for
-   `size` bytes. Names that do not fit become " and others"; a name is cut off after 63 bytes. */
-void format_drop(char *list, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
+/* Append the name of a field that an output drops, as printf would print it. Names that do not fit become
+   " and others"; a name is cut off after 63 bytes. */
+void format_drop(struct dropped *dropped, const char *format, ...) DIAG_PRINTF(2, 3);
 
 /* Append the name with its index, as in "spacings[3]", for each distance from `first` on that tells
    something: it is neither NaN, 0 nor 1. */
-void format_drop_distances(char *list, size_t size, const char *name, const double *distances, size_t first,
+void format_drop_distances(struct dropped *dropped, const char *name, const double *distances, size_t first,
                            size_t count);
 
 /* Write the path of the file of samples that belongs to a header at this path; false if `text` is too

@@ -120,7 +120,7 @@ static bool is_carried(const struct png_chunk *chunk)
 
 /* Without a profile, the colours of a JPEG are taken for sRGB. */
 void jpeg_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                       const struct header *written, char *dropped, size_t size)
+                       const struct header *written, struct dropped *dropped)
 {
     const struct png_chunks *chunks = source->chunks;
     bool told = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
@@ -132,7 +132,7 @@ void jpeg_list_dropped(const struct source *source, const struct format *sink, c
     for (const struct png_chunk *chunk = chunks->first; chunk != NULL; chunk = chunk->next) {
         bool is_space = strcmp(chunk->type, "gAMA") == 0 || strcmp(chunk->type, "cHRM") == 0;
         if (!is_carried(chunk) && strcmp(chunk->type, "sRGB") != 0 && !(is_space && told))
-            format_drop(dropped, size, "%s", chunk->type);
+            format_drop(dropped, "%s", chunk->type);
     }
 }
 
@@ -612,16 +612,16 @@ static bool end_source(struct source *source, struct fault *fault)
 
     if (!finish_decompress(reader, fault) || !count_rest(reader, &rest, fault))
         return false;
-    png_chunks_list_dropped(&reader->chunks, source->dropped, sizeof source->dropped);
+    png_chunks_list_dropped(&reader->chunks, source->dropped.names, sizeof source->dropped.names);
     for (int app = 0; app < 16; app++) {
         if ((reader->lost & 1U << app) != 0)
-            format_drop(source->dropped, sizeof source->dropped, "APP%d", app);
+            format_drop(&source->dropped, "APP%d", app);
     }
     if ((reader->lost & LOST_COMMENT) != 0)
-        format_drop(source->dropped, sizeof source->dropped, "COM");
+        format_drop(&source->dropped, "COM");
     if (rest > 0)
-        format_drop(source->dropped, sizeof source->dropped, "%llu byte%s after the picture",
-                    (unsigned long long)rest, number_plural(rest));
+        format_drop(&source->dropped, "%llu byte%s after the picture", (unsigned long long)rest,
+                    number_plural(rest));
     return true;
 }
 

@@ -496,7 +496,7 @@ static bool read_header(struct source *source, const struct source_request *requ
 /* ---- what other formats do not keep ---- */
 
 /* Not the time of the first volume, nor a center, which ITK does not use either. */
-static void list_rest(const struct volume *volume, char *dropped, size_t size)
+static void list_rest(const struct volume *volume, struct dropped *dropped)
 {
     static const struct field_alias centers = {{"CenterOfRotation"}, .beyond = 0.0};
     const char *center = text_header_find(&volume->fields, centers.names[0]);
@@ -506,18 +506,18 @@ static void list_rest(const struct volume *volume, char *dropped, size_t size)
 
     for (size_t i = 3; i < axes->count; i++) {
         if (axes->offset.at[i] != 0.0)
-            format_drop(dropped, size, "%s[%zu]", axes->offset.name, i);
+            format_drop(dropped, "%s[%zu]", axes->offset.name, i);
     }
     parse_numbers(center, &centers, axes->count, numbers);
     for (size_t i = 0; i < axes->count; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
-        format_drop(dropped, size, "%s", centers.names[0]);
+        format_drop(dropped, "%s", centers.names[0]);
 }
 
 /* Fields by their roles; then what is lost of fields that an output keeps in part. */
 static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size)
+                         const struct header *written, struct dropped *dropped)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
@@ -528,19 +528,19 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
     (void)path;
     if (sink->family == source->format->family) {
-        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), false, dropped, size);
+        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), false, dropped);
         return;
     }
     text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
-                     true, dropped, size);
+                     true, dropped);
     if (keeps_position)
-        list_rest(volume, dropped, size);
+        list_rest(volume, dropped);
     else if (has_signs(axes))
-        format_drop(dropped, size, "%s", axes->spacing.name);
+        format_drop(dropped, "%s", axes->spacing.name);
     if (axes->sized)
-        format_drop(dropped, size, "ElementSize");
+        format_drop(dropped, "ElementSize");
     if (source->header.volumes > 1 && axes->spacing.name != NULL)
-        format_drop_distances(dropped, size, axes->spacing.name, axes->spacing.at, 3, axes->count);
+        format_drop_distances(dropped, axes->spacing.name, axes->spacing.at, 3, axes->count);
 }
 
 /* ---- writing ---- */

@@ -613,11 +613,11 @@ static bool read_header(struct source *source, const struct source_request *requ
 /* ---- what other formats do not keep ---- */
 
 /* Fields from one to before another that say something. */
-static void list_fields(const struct raw_header *raw, unsigned from, unsigned end, char *dropped, size_t size)
+static void list_fields(const struct raw_header *raw, unsigned from, unsigned end, struct dropped *dropped)
 {
     for (unsigned i = from; i < end; i++) {
         if (!mem_is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
-            format_drop(dropped, size, "%s", layouts[i].name);
+            format_drop(dropped, "%s", layouts[i].name);
     }
 }
 
@@ -643,17 +643,16 @@ static bool tells_place(const struct raw_header *raw, struct place place, unsign
 
 /* If the output keeps a transform, its code is lost, which says what the coordinates refer to. Other formats
    have those of a scanner. */
-static void list_transform(const struct place *place, bool keeps, const char *name, char *dropped,
-                           size_t size)
+static void list_transform(const struct place *place, bool keeps, const char *name, struct dropped *dropped)
 {
     if (place->code > 0 && !keeps)
-        format_drop(dropped, size, "%s", name);
+        format_drop(dropped, "%s", name);
     else if (place->code > 0 && place->code != SCANNER)
-        format_drop(dropped, size, "%s_code", name);
+        format_drop(dropped, "%s_code", name);
 }
 
 static void list_transforms(const struct source *source, const struct format *sink,
-                            const struct raw_header *raw, char *dropped, size_t size)
+                            const struct raw_header *raw, struct dropped *dropped)
 {
     unsigned axes = source->header.grid.axes;
     bool keeps_place = sink->holds_geometry && source->header.geometry.known;
@@ -665,14 +664,14 @@ static void list_transforms(const struct source *source, const struct format *si
 
     list_transform(&mapped,
                    keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(raw, mapped, axes),
-                   "sform", dropped, size);
+                   "sform", dropped);
     list_transform(&turned,
                    keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(raw, turned, axes),
-                   "qform", dropped, size);
+                   "qform", dropped);
 }
 
 /* The distances between volumes. */
-static void list_steps(const struct raw_header *raw, char *dropped, size_t size)
+static void list_steps(const struct raw_header *raw, struct dropped *dropped)
 {
     int64_t axes = whole(raw, DIM, 0);
     double steps[DIMS_MOST + 1] = {0.0};
@@ -681,36 +680,36 @@ static void list_steps(const struct raw_header *raw, char *dropped, size_t size)
         if (whole(raw, DIM, i) > 1)
             steps[i] = real(raw, PIXDIM, i);
     }
-    format_drop_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
+    format_drop_distances(dropped, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size)
+                         const struct header *written, struct dropped *dropped)
 {
     const struct raw_header *raw = ((const struct volume *)source->state)->parsed;
 
     (void)path;
     if (!intensity_is_plain(&source->header.intensity) &&
         (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
-        format_drop(dropped, size, "scl_slope");
-        format_drop(dropped, size, "scl_inter");
+        format_drop(dropped, "scl_slope");
+        format_drop(dropped, "scl_inter");
     }
     /* Another NIfTI file gets all but the range to show, if values are others. */
     if (sink->family == source->format->family) {
         if (written->values >= VALUES_DERIVED)
-            list_fields(raw, CAL_MAX, CAL_MIN + 1, dropped, size);
+            list_fields(raw, CAL_MAX, CAL_MIN + 1, dropped);
         return;
     }
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        format_drop(dropped, size, "datatype");
-    list_transforms(source, sink, raw, dropped, size);
+        format_drop(dropped, "datatype");
+    list_transforms(source, sink, raw, dropped);
     if (units_code(raw) != 0 && source->header.millimetres == 0.0)
-        format_drop(dropped, size, "xyzt_units");
+        format_drop(dropped, "xyzt_units");
     if (source->header.volumes > 1)
-        list_steps(raw, dropped, size);
-    list_fields(raw, 0, OWN_FIELDS, dropped, size);
+        list_steps(raw, dropped);
+    list_fields(raw, 0, OWN_FIELDS, dropped);
     if (raw->extension_size > EXTENSION_FLAG && raw->extension[0] != 0)
-        format_drop(dropped, size, "extensions");
+        format_drop(dropped, "extensions");
 }
 
 /* ---- writing ---- */

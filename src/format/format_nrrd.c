@@ -526,20 +526,18 @@ static bool keeps_kinds(const struct source *source, const struct format *sink)
 }
 
 /* Without directions nobody knows where in space a region begins. */
-static void list_outdated(const struct source *source, const struct header *written, char *dropped,
-                          size_t size)
+static void list_outdated(const struct source *source, const struct header *written, struct dropped *dropped)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
     bool moved = written->choice.count > 0 || !grid_same_extents(&written->grid, &source->header.grid);
     unsigned gone = !moved ? 0U : axes->has_directions ? FIELD_ENDS : FIELD_ENDS | FIELD_ORIGIN;
 
-    text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, false, dropped,
-                     size);
+    text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, false, dropped);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size)
+                         const struct header *written, struct dropped *dropped)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
@@ -550,25 +548,25 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
     (void)path;
     if (sink->family == source->format->family) {
-        list_outdated(source, written, dropped, size);
+        list_outdated(source, written, dropped);
         return;
     }
     text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
-                     true, dropped, size);
+                     true, dropped);
     /* In a space with time, that of the first volume. */
     if (keeps_position && axes->origin.count > 3 && axes->origin.parts[3] != 0.0)
-        format_drop(dropped, size, "space origin[3]");
+        format_drop(dropped, "space origin[3]");
     if (!keeps_kinds(source, sink))
-        format_drop(dropped, size, "kinds");
+        format_drop(dropped, "kinds");
     for (size_t i = axes->first; i < axes->count && !reversed; i++)
         reversed = axes->spacings[i] < 0.0;
     if (reversed)
-        format_drop(dropped, size, "spacings");
+        format_drop(dropped, "spacings");
     if (source->header.volumes == 1)
         return;
-    format_drop_distances(dropped, size, "spacings", axes->spacings, axes->first + 3, axes->count);
+    format_drop_distances(dropped, "spacings", axes->spacings, axes->first + 3, axes->count);
     if (keeps_position)
-        format_drop_distances(dropped, size, "space directions", axes->lengths, axes->first + 3, axes->count);
+        format_drop_distances(dropped, "space directions", axes->lengths, axes->first + 3, axes->count);
 }
 
 /* ---- writing ---- */

@@ -403,7 +403,7 @@ static bool end_source(struct source *source, struct fault *fault)
         return false;
     png_image_data_leave(&reader->data, reader->png);
     png_read_end(reader->png, reader->info);
-    png_chunks_list_dropped(&reader->chunks, source->dropped, sizeof source->dropped);
+    png_chunks_list_dropped(&reader->chunks, source->dropped.names, sizeof source->dropped.names);
     return true;
 }
 

@@ -157,7 +157,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     /* Programs give any picture a resolution, one for printers. Who measured samples tells the unit's name,
        or how far apart pages are. */
     header->for_print = has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
-    snprintf(source->dropped, sizeof source->dropped, "%s", pages->dropped);
+    source->dropped = pages->dropped;
     if (pages->inverted)
         diag_append(source->note, sizeof source->note, "%.192s: white is zero there: samples are inverted",
                     file_in_name(source->file));
@@ -658,8 +658,8 @@ static bool keeps_metadata(const struct header *header, const struct tiff_pages 
 }
 
 /* The text of OME-XML for an output; that of the input, if it is OME's. */
-static char *describe_ome(const struct header *header, const struct tiff_pages *origin, char *dropped,
-                          size_t size, struct fault *fault)
+static char *describe_ome(const struct header *header, const struct tiff_pages *origin,
+                          struct dropped *dropped, struct fault *fault)
 {
     const struct tiff_text axes = axes_of(header, origin);
     const struct tiff_stack stack = stack_of(header, &axes, origin);
@@ -672,7 +672,7 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
                                 .is_chosen = header->choice.count > 0};
 
     if (!is_ome(origin))
-        return ome_write(NULL, &output, NULL, 0, fault);
+        return ome_write(NULL, &output, NULL, fault);
     output.image = (size_t)origin->text.number;
     output.is_several = origin->text.images > 1;
     output.is_coloured = origin->coloured;
@@ -682,7 +682,7 @@ static char *describe_ome(const struct header *header, const struct tiff_pages *
         output.channel %= origin->text.channels;
     else
         output.channel /= origin->text.frames;
-    return ome_write(origin->description, &output, dropped, size, fault);
+    return ome_write(origin->description, &output, dropped, fault);
 }
 
 /* Whether letters of tifffile name axes that other descriptions do not have. */
@@ -707,7 +707,7 @@ static bool describe_stack(struct writer *writer, const struct tiff_pages *origi
         writer->metadata = origin->metadata;
     }
     if (ome_type(header->type) != NULL && (is_ome(origin) || is_ome_name(name)))
-        writer->description = describe_ome(header, origin, NULL, 0, fault);
+        writer->description = describe_ome(header, origin, NULL, fault);
     else if (is_ome_name(name))
         return fault_set_for(fault, STATUS_USAGE, name, "OME-TIFF has no samples of type %s (--out-type %s)",
                              sample_name(header->type), work_name(sample_work_type(header->type)));
@@ -910,7 +910,7 @@ static bool finish_sink(struct sink *sink, struct fault *fault)
 
 /* Other formats take distances in millimetres, to which only a unit that is known is converted. */
 static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size)
+                         const struct header *written, struct dropped *dropped)
 {
     const struct tiff_pages *pages = source->state;
     struct header page = *written;
@@ -926,23 +926,23 @@ static void list_dropped(const struct source *source, const struct format *sink,
     is_described =
         sink->family == source->format->family && (is_ome(pages) || path == NULL || !is_ome_name(path));
     if (is_ome(pages) && is_described && ome_type(written->type) != NULL)
-        mem_free(describe_ome(written, pages, dropped, size, &unheard));
+        mem_free(describe_ome(written, pages, dropped, &unheard));
     else if (pages->text.kind == TIFF_TEXT_OME)
-        format_drop(dropped, size, "ImageDescription");
+        format_drop(dropped, "ImageDescription");
     if (pages->text.kind == TIFF_TEXT_IMAGEJ && pages->text.is_stack)
-        tiff_text_drop(pages->description, is_described ? written : NULL, dropped, size);
+        tiff_text_drop(pages->description, is_described ? written : NULL, dropped);
     if (pages->metadata.size > 0 && !(is_described && keeps_metadata(written, pages)))
-        format_drop(dropped, size, "metadata of ImageJ");
+        format_drop(dropped, "metadata of ImageJ");
     if (has_own_axes(pages) && !is_described)
-        format_drop(dropped, size, "axes");
+        format_drop(dropped, "axes");
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
-        format_drop(dropped, size, "ExtraSamples");
+        format_drop(dropped, "ExtraSamples");
     if (sink->family == source->format->family || source->header.millimetres > 0.0)
         return;
     if (pages->text.unit[0] != '\0')
-        format_drop(dropped, size, "unit");
+        format_drop(dropped, "unit");
     else if (unit_of(pages) != NO_UNIT)
-        format_drop(dropped, size, "ResolutionUnit");
+        format_drop(dropped, "ResolutionUnit");
 }
 
 #define TIFF_OPERATIONS                                                                                      \

@@ -379,8 +379,8 @@ static unsigned spaced_axes(const struct ome_tag *tag, const struct ome_output *
 }
 
 /* Pixels of the input with other attributes, or of an output that has none. */
-static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_output *output, char *dropped,
-                       size_t dropped_size)
+static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_output *output,
+                       struct dropped *dropped)
 {
     const struct header *written = output->written;
     const struct grid *grid = &written->grid;
@@ -391,7 +391,7 @@ static void put_pixels(FILE *text, const struct ome_tag *tag, const struct ome_o
     while (tag != NULL && next_attribute(&at, tag, &attribute)) {
         bool replaced = is_ours(&attribute, written);
         if (replaced && is_attribute(&attribute, "SignificantBits") && dropped != NULL)
-            format_drop(dropped, dropped_size, "SignificantBits");
+            format_drop(dropped, "SignificantBits");
         if (!replaced && (distance_axis(&attribute) & spaced) == 0)
             fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
     }
@@ -421,8 +421,7 @@ static void put_run(FILE *text, const struct ome_tag *like, const struct ome_out
 /* Where the walk through an input's text is. */
 struct walk {
     const struct ome_output *output;
-    char *dropped;
-    size_t dropped_size;
+    struct dropped *dropped;
     size_t images, channels; /* that have begun */
     bool in_image;           /* in the one that is written */
     bool has_run;            /* its pages are told */
@@ -508,8 +507,8 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
         if (!tag.closes && leaves_out(walk, &tag, &is_loss)) {
             char name[OME_UNIT_BYTES];
             snprintf(name, sizeof name, "%.*s", (int)tag.length, tag.name);
-            if (is_loss && walk->dropped != NULL && !has_name(walk->dropped, name))
-                format_drop(walk->dropped, walk->dropped_size, "%s", name);
+            if (is_loss && walk->dropped != NULL && !has_name(walk->dropped->names, name))
+                format_drop(walk->dropped, "%s", name);
             from = at = behind_element(&tag);
         } else if (!tag.closes && is_named(&tag, "OME")) {
             /* The document's UUID is that of the input. */
@@ -518,7 +517,7 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
             put_tag(text, &tag, "SamplesPerPixel", " SamplesPerPixel=\"3\"");
         } else if (!tag.closes && is_named(&tag, "Pixels") && walk->images == output->image + 1) {
             put(text, tag.begin, (size_t)(tag.name + tag.length - tag.begin));
-            put_pixels(text, &tag, output, walk->dropped, walk->dropped_size);
+            put_pixels(text, &tag, output, walk->dropped);
             fprintf(text, ">");
             walk->in_image = !tag.is_empty;
             if (tag.is_empty) {
@@ -545,7 +544,7 @@ static void put_least(FILE *text, const struct ome_output *output)
             name_space);
     fprintf(text, "xsi:schemaLocation=\"%s %s/ome.xsd\">", name_space, name_space);
     fprintf(text, "<Image ID=\"Image:0\"><Pixels ID=\"Pixels:0\"");
-    put_pixels(text, NULL, output, NULL, 0);
+    put_pixels(text, NULL, output, NULL);
     fprintf(text, ">");
     for (uint64_t i = 0; i < output->channels / samples; i++)
         fprintf(text, "<Channel ID=\"Channel:0:%llu\" SamplesPerPixel=\"%u\"/>", (unsigned long long)i,
@@ -554,10 +553,10 @@ static void put_least(FILE *text, const struct ome_output *output)
     fprintf(text, "</Pixels></Image></OME>");
 }
 
-char *ome_write(const char *from, const struct ome_output *output, char *dropped, size_t dropped_size,
+char *ome_write(const char *from, const struct ome_output *output, struct dropped *dropped,
                 struct fault *fault)
 {
-    struct walk walk = {.output = output, .dropped = dropped, .dropped_size = dropped_size};
+    struct walk walk = {.output = output, .dropped = dropped};
     char *bytes = NULL, *copy = NULL;
     size_t size;
     FILE *text = open_memstream(&bytes, &size);

@@ -74,7 +74,7 @@ const char *ome_type(enum sample_type type);
 /* The text for an output, to be released with mem_free; NULL with a fault. It is what `text` says, but for
    what does not hold any longer: other numbers, or elements left out, whose names are added to `dropped`
    unless it is NULL. Where `text` is NULL it is as short as the schema allows. */
-char *ome_write(const char *text, const struct ome_output *output, char *dropped, size_t dropped_size,
+char *ome_write(const char *text, const struct ome_output *output, struct dropped *dropped,
                 struct fault *fault);
 
 #endif

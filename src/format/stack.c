@@ -159,7 +159,7 @@ static void describe(struct source *source, size_t planes)
         grid->spacing[2] = grid->spacing[0];
     memcpy(source->note, first->note, sizeof source->note);
     memcpy(source->warning, first->warning, sizeof source->warning);
-    memcpy(source->dropped, first->dropped, sizeof source->dropped);
+    source->dropped = first->dropped;
 }
 
 /* Each thread that reads has a file open, which may hold all of a picture. */
@@ -308,7 +308,7 @@ static bool read_box(struct source *source, void *samples, size_t volume, const 
 
 /* What the first file's format drops; pictures alone have chunks. */
 static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, char *dropped, size_t size)
+                         const struct header *written, struct dropped *dropped)
 {
     const struct format *slice = source->format->slice, *target = sink->slice != NULL ? sink->slice : sink;
     struct source first = *source->slice;
@@ -316,9 +316,9 @@ static void list_dropped(const struct source *source, const struct format *sink,
     first.header = source->header;
     if (slice->picture != NULL && source->header.alpha && sink->title != NULL &&
         !format_tells_alpha(sink, &source->header))
-        format_drop(dropped, size, "IHDR: alpha");
+        format_drop(dropped, "IHDR: alpha");
     else if (slice->picture == NULL && slice->list_dropped != NULL)
-        slice->list_dropped(&first, target, path, written, dropped, size);
+        slice->list_dropped(&first, target, path, written, dropped);
 }
 
 /* ---- writing ---- */

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "format.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -185,7 +184,7 @@ unsigned text_header_roles(const struct known_field *known, const struct field *
 }
 
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
-                      bool others, char *dropped, size_t size)
+                      bool others, struct dropped *dropped)
 {
     for (size_t i = 0; i < fields->count - fields->behind; i++) {
         const struct field *field = &fields->items[i];
@@ -194,7 +193,7 @@ void text_header_list(const struct text_header *fields, const struct known_field
         bool has_role = (text_header_roles(known, field) & roles) != 0;
         if (length == 0 || has_role == others || (!others && field->name == NULL))
             continue;
-        format_drop(dropped, size, "%.*s", (int)length, key);
+        format_drop(dropped, "%.*s", (int)length, key);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "byte_stream.h"
+#include "format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,7 +88,7 @@ unsigned text_header_roles(const struct known_field *known, const struct field *
 /* Append names to a list of what an output drops (format_drop): of fields that have one of the roles; or,
    with `others`, of all that have none of them, keys of pairs included. */
 void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
-                      bool others, char *dropped, size_t size);
+                      bool others, struct dropped *dropped);
 
 /* Read the extents of an array: field `dims` says how many there are, from 1 to `most`, and field `sizes` has
    that many whole numbers. */

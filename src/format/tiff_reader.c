@@ -726,9 +726,9 @@ static void list_tags(struct tiff_reader *reader, const struct directory *direct
             continue;
         field = libtiff.TIFFFieldWithTag(reader->tiff, tag);
         if (field == NULL)
-            format_drop(all->dropped, sizeof all->dropped, "tag %u", tag);
+            format_drop(&all->dropped, "tag %u", tag);
         else
-            format_drop(all->dropped, sizeof all->dropped, "%.47s", libtiff.TIFFFieldName(field));
+            format_drop(&all->dropped, "%.47s", libtiff.TIFFFieldName(field));
     }
 }
 

@@ -45,8 +45,8 @@ struct tiff_pages {
     struct tiff_text text;                       /* of the first page */
     char *description;                           /* the same as it stands there; NULL: there is none */
     struct tiff_bytes metadata_counts, metadata; /* of ImageJ, on the first page; else empty */
-    char dropped[384]; /* its tags that tell more than all this, by their names; else empty */
-    char warning[256]; /* libtiff's first one, but for unknown tags; else empty */
+    struct dropped dropped; /* its tags that tell more than all this, by their names; else empty */
+    char warning[256];      /* libtiff's first one, but for unknown tags; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: tiff_reader_place tells
                    where */
 };

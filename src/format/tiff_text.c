@@ -96,7 +96,7 @@ static bool holds(enum role role, const struct header *written)
 
 /* Go through ImageJ's words: `kept` gets the lines of those that hold for an output, `dropped` the names of
    others. Where nothing is written, the way of showing is none that was lost. */
-static void sort_words(const char *text, const struct header *written, FILE *kept, char *dropped, size_t size)
+static void sort_words(const char *text, const struct header *written, FILE *kept, struct dropped *dropped)
 {
     for (const char *line = text; *line != '\0'; line += *line == '\n') {
         size_t length = strcspn(line, "\r\n"), key = strcspn(line, "=\r\n");
@@ -105,14 +105,14 @@ static void sort_words(const char *text, const struct header *written, FILE *kep
         if (is_kept && kept != NULL)
             fprintf(kept, "%.*s\n", (int)length, line);
         else if (!is_kept && dropped != NULL && role != ROLE_OURS && length > 0)
-            format_drop(dropped, size, "%.*s", (int)size_least(key, TIFF_TEXT_UNIT_BYTES - 1), line);
+            format_drop(dropped, "%.*s", (int)size_least(key, TIFF_TEXT_UNIT_BYTES - 1), line);
         line += strcspn(line, "\n");
     }
 }
 
-void tiff_text_drop(const char *description, const struct header *written, char *dropped, size_t size)
+void tiff_text_drop(const char *description, const struct header *written, struct dropped *dropped)
 {
-    sort_words(description, written, NULL, dropped, size);
+    sort_words(description, written, NULL, dropped);
 }
 
 /* A line without a key is not ImageJ's. */
@@ -413,7 +413,7 @@ char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, 
             fprintf(text, "spacing=%s\n", number_format_double(grid->spacing[2]).text);
         fprintf(text, "loop=false\n");
         if (description != NULL)
-            sort_words(description, stack->header, text, NULL, 0);
+            sort_words(description, stack->header, text, NULL);
     }
     if (text == NULL || fclose(text) != 0)
         fault_raise(fault, STATUS_LIMIT, "no memory for a description");

@@ -62,6 +62,6 @@ char *tiff_text_imagej(const char *description, const struct tiff_stack *stack, 
 char *tiff_text_tifffile(const char *description, const struct tiff_stack *stack, struct fault *fault);
 
 /* Add ImageJ's words that an output does not keep; NULL: one that has no such description. */
-void tiff_text_drop(const char *description, const struct header *written, char *dropped, size_t size);
+void tiff_text_drop(const char *description, const struct header *written, struct dropped *dropped);
 
 #endif

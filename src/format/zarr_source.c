@@ -253,19 +253,19 @@ size_t zarr_source_box_bytes(const struct source *source, const struct region *b
 /* ---- what an output drops ---- */
 
 /* Members of an object that are not among those that are read. */
-static void drop_members(const struct json_value *object, const char *const *read, char *dropped, size_t size)
+static void drop_members(const struct json_value *object, const char *const *read, struct dropped *dropped)
 {
     for (const struct json_value *member = json_first(object); member != NULL; member = json_next(member)) {
         const char *const *known = read;
         while (*known != NULL && strcmp(*known, member->name) != 0)
             known++;
         if (*known == NULL)
-            format_drop(dropped, size, "%s", member->name);
+            format_drop(dropped, "%s", member->name);
     }
 }
 
 /* What is said of axes, but for the distances in space and where these have a unit. */
-static void drop_axes(const struct source *source, const struct format *sink, char *dropped, size_t size)
+static void drop_axes(const struct source *source, const struct format *sink, struct dropped *dropped)
 {
     const struct zarr_source *zarr = source->state;
     const struct header *header = &source->header;
@@ -285,13 +285,13 @@ static void drop_axes(const struct source *source, const struct format *sink, ch
         unit = unit || (axis->kind <= AXIS_Z && axis->unit != NULL);
     }
     if (series && !keeps)
-        format_drop(dropped, size, "axes");
+        format_drop(dropped, "axes");
     else if (timed)
-        format_drop(dropped, size, "frame interval");
+        format_drop(dropped, "frame interval");
     if (unit && source->header.millimetres == 0.0)
-        format_drop(dropped, size, "unit");
+        format_drop(dropped, "unit");
     if (source->header.geometry.known && !sink->holds_geometry)
-        format_drop(dropped, size, "translation");
+        format_drop(dropped, "translation");
 }
 
 const char *zarr_source_own_name(const struct zarr_source *zarr)
@@ -314,7 +314,7 @@ bool zarr_source_display_holds(const struct source *source, const struct header 
 }
 
 void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                              const struct header *written, char *dropped, size_t size)
+                              const struct header *written, struct dropped *dropped)
 {
     const struct zarr_source *zarr = source->state;
     const struct json_value *home = multiscale_home(zarr->attributes);
@@ -334,12 +334,12 @@ void zarr_source_list_dropped(const struct source *source, const struct format *
 
     (void)path;
     if (zarr->is_image)
-        drop_members(image, in_image, dropped, size);
+        drop_members(image, in_image, dropped);
     if (zarr->is_image && !same)
-        drop_axes(source, sink, dropped, size);
+        drop_axes(source, sink, dropped);
     if (home != zarr->attributes)
-        drop_members(home, in_home, dropped, size);
-    drop_members(zarr->attributes, in_folder, dropped, size);
+        drop_members(home, in_home, dropped);
+    drop_members(zarr->attributes, in_folder, dropped);
     if (zarr->array.has_names && !zarr->is_image)
-        format_drop(dropped, size, "dimension_names");
+        format_drop(dropped, "dimension_names");
 }

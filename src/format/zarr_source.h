@@ -38,6 +38,6 @@ bool zarr_source_read_box(struct source *source, void *samples, size_t volume, c
                           struct fault *fault);
 size_t zarr_source_box_bytes(const struct source *source, const struct region *box);
 void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                              const struct header *written, char *dropped, size_t size);
+                              const struct header *written, struct dropped *dropped);
 
 #endif

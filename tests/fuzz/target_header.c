@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { SAMPLES_MOST = 1 << 15, BESIDE_MOST = 64 << 20, DROPPED_MOST = 512, WAYS = 5 };
+enum { SAMPLES_MOST = 1 << 15, BESIDE_MOST = 64 << 20, WAYS = 5 };
 
 /* What is asked of the results. */
 static struct options ways[WAYS];
@@ -89,7 +89,7 @@ static void write_file(const struct job *job, const struct source *source, const
 static void write_result(const struct source *source, size_t draw)
 {
     const struct format *format = choose(draw / WAYS, source->format);
-    char dropped[DROPPED_MOST] = "";
+    struct dropped dropped = {""};
     struct fault fault;
     struct job job;
 
@@ -99,7 +99,7 @@ static void write_result(const struct source *source, size_t draw)
     }
     write_file(&job, source, format);
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, format, "result", &job.written, dropped, sizeof dropped);
+        source->format->list_dropped(source, format, "result", &job.written, &dropped);
     job_free(&job);
 }
 
