@@ -90,16 +90,16 @@ struct dropped record_left_out(const struct pipeline *pipeline, const char *path
                                const struct header *written)
 {
     const struct source *source = &pipeline->input.source;
-    const struct format *output = pipeline_output_format(pipeline, path);
     struct header described = *written;
+    const struct receiver to = {pipeline_output_format(pipeline, path), path, &described};
     struct dropped left_out = source->dropped;
 
     if (pipeline->job.region_kind == REGION_PIECE) /* the first one has the header of the file of all */
         described.grid = pipeline->job.out.grid;
-    if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
+    if (source->format->holds_spacing && !to.format->holds_spacing && !has_unit_spacing(&source->header.grid))
         format_drop(&left_out, "spacing");
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, output, path, &described, &left_out);
+        source->format->list_dropped(source, &to, &left_out);
     return left_out;
 }
 

@@ -157,6 +157,13 @@ struct source {
     void *state; /* the format's own */
 };
 
+/* An output as far as it says what becomes of a source's header. */
+struct receiver {
+    const struct format *format;
+    const char *path; /* NULL: it has no name */
+    const struct header *header;
+};
+
 /* How an output is to be written. All that it points to stays with the caller, and outlives the sink. */
 struct sink_request {
     const char *pattern;                /* the name that is asked for, of a file or of the files of a stack */
@@ -286,10 +293,9 @@ struct format {
        beside_bytes, which is that of whole planes; NULL: the same. */
     size_t (*box_bytes)(const struct source *source, const struct region *box);
 
-    /* List what of the source's header an output in the format `sink`, of the name `path`, does not keep, and
-     * what does not hold for it (format_drop); NULL if nothing is dropped. */
-    void (*list_dropped)(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped);
+    /* List what of the source's header an output does not keep, and what does not hold for it (format_drop);
+       NULL if nothing is dropped. */
+    void (*list_dropped)(const struct source *source, const struct receiver *to, struct dropped *dropped);
 
     /* After the last plane: check that the file ends as it should; NULL if any end will do. */
     bool (*end)(struct source *source, struct fault *fault);

@@ -119,15 +119,12 @@ static bool is_carried(const struct png_chunk *chunk)
 }
 
 /* Without a profile, the colours of a JPEG are taken for sRGB. */
-void jpeg_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                       const struct header *written, struct dropped *dropped)
+void jpeg_list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct png_chunks *chunks = source->chunks;
     bool told = png_chunks_find(chunks, "sRGB") != NULL || png_chunks_find(chunks, "iCCP") != NULL;
 
-    (void)path;
-    (void)written;
-    if (sink->family != FAMILY_JPEG)
+    if (to->format->family != FAMILY_JPEG)
         return;
     for (const struct png_chunk *chunk = chunks->first; chunk != NULL; chunk = chunk->next) {
         bool is_space = strcmp(chunk->type, "gAMA") == 0 || strcmp(chunk->type, "cHRM") == 0;

@@ -8,7 +8,6 @@
 
 /* list_dropped of pictures: where a JPEG is written, append the types of the source's chunks that have no
    marker there. */
-void jpeg_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                       const struct header *written, struct dropped *dropped);
+void jpeg_list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped);
 
 #endif

@@ -516,23 +516,21 @@ static void list_rest(const struct volume *volume, struct dropped *dropped)
 }
 
 /* Fields by their roles; then what is lost of fields that an output keeps in part. */
-static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped)
+static void list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
     struct place place = place_of(axes);
     bool keeps_position =
-        (sink->holds_geometry && source->header.geometry.known) ||
+        (to->format->holds_geometry && source->header.geometry.known) ||
         (place.known && has_unit_vectors(&place) && geometry_is_plain(place.origin, place.vectors));
 
-    (void)path;
-    if (sink->family == source->format->family) {
-        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), false, dropped);
+    if (to->format->family == source->format->family) {
+        text_header_list(&volume->fields, known_fields, volume_sink_outdated(to->header), false, dropped);
         return;
     }
-    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
-                     true, dropped);
+    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, to, keeps_position), true,
+                     dropped);
     if (keeps_position)
         list_rest(volume, dropped);
     else if (has_signs(axes))

@@ -683,26 +683,24 @@ static void list_steps(const struct raw_header *raw, struct dropped *dropped)
     format_drop_distances(dropped, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
-static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped)
+static void list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct raw_header *raw = ((const struct volume *)source->state)->parsed;
 
-    (void)path;
     if (!intensity_is_plain(&source->header.intensity) &&
-        (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
+        (!to->format->holds_intensity || to->header->values == VALUES_MAPPED)) {
         format_drop(dropped, "scl_slope");
         format_drop(dropped, "scl_inter");
     }
     /* Another NIfTI file gets all but the range to show, if values are others. */
-    if (sink->family == source->format->family) {
-        if (written->values >= VALUES_DERIVED)
+    if (to->format->family == source->format->family) {
+        if (to->header->values >= VALUES_DERIVED)
             list_fields(raw, CAL_MAX, CAL_MIN + 1, dropped);
         return;
     }
-    if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
+    if (source->header.alpha && to->format->title != NULL && !format_tells_alpha(to->format, &source->header))
         format_drop(dropped, "datatype");
-    list_transforms(source, sink, raw, dropped);
+    list_transforms(source, to->format, raw, dropped);
     if (units_code(raw) != 0 && source->header.millimetres == 0.0)
         format_drop(dropped, "xyzt_units");
     if (source->header.volumes > 1)

@@ -536,27 +536,25 @@ static void list_outdated(const struct source *source, const struct header *writ
     text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, false, dropped);
 }
 
-static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped)
+static void list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct volume *volume = source->state;
     const struct axes *axes = volume->parsed;
     double origin[3], vectors[3][3];
-    bool keeps_position = (sink->holds_geometry && source->header.geometry.known) ||
+    bool keeps_position = (to->format->holds_geometry && source->header.geometry.known) ||
                           (find_place(axes, origin, vectors) && geometry_is_plain(origin, vectors)),
          reversed = false;
 
-    (void)path;
-    if (sink->family == source->format->family) {
-        list_outdated(source, written, dropped);
+    if (to->format->family == source->format->family) {
+        list_outdated(source, to->header, dropped);
         return;
     }
-    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, sink, written, keeps_position),
-                     true, dropped);
+    text_header_list(&volume->fields, known_fields, volume_sink_kept(source, to, keeps_position), true,
+                     dropped);
     /* In a space with time, that of the first volume. */
     if (keeps_position && axes->origin.count > 3 && axes->origin.parts[3] != 0.0)
         format_drop(dropped, "space origin[3]");
-    if (!keeps_kinds(source, sink))
+    if (!keeps_kinds(source, to->format))
         format_drop(dropped, "kinds");
     for (size_t i = axes->first; i < axes->count && !reversed; i++)
         reversed = axes->spacings[i] < 0.0;

@@ -909,10 +909,11 @@ static bool finish_sink(struct sink *sink, struct fault *fault)
 }
 
 /* Other formats take distances in millimetres, to which only a unit that is known is converted. */
-static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped)
+static void list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct tiff_pages *pages = source->state;
+    const struct header *written = to->header;
+    const struct format *sink = to->format;
     struct header page = *written;
     struct fault unheard;
     bool is_described; /* in the words of the source */
@@ -923,8 +924,8 @@ static void list_dropped(const struct source *source, const struct format *sink,
         written = &page;
         sink = sink->slice;
     }
-    is_described =
-        sink->family == source->format->family && (is_ome(pages) || path == NULL || !is_ome_name(path));
+    is_described = sink->family == source->format->family &&
+                   (is_ome(pages) || to->path == NULL || !is_ome_name(to->path));
     if (is_ome(pages) && is_described && ome_type(written->type) != NULL)
         mem_free(describe_ome(written, pages, dropped, &unheard));
     else if (pages->text.kind == TIFF_TEXT_OME)

@@ -307,10 +307,10 @@ static bool read_box(struct source *source, void *samples, size_t volume, const 
 }
 
 /* What the first file's format drops; pictures alone have chunks. */
-static void list_dropped(const struct source *source, const struct format *sink, const char *path,
-                         const struct header *written, struct dropped *dropped)
+static void list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
-    const struct format *slice = source->format->slice, *target = sink->slice != NULL ? sink->slice : sink;
+    const struct format *slice = source->format->slice, *sink = to->format;
+    const struct receiver target = {sink->slice != NULL ? sink->slice : sink, to->path, to->header};
     struct source first = *source->slice;
 
     first.header = source->header;
@@ -318,7 +318,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
         !format_tells_alpha(sink, &source->header))
         format_drop(dropped, "IHDR: alpha");
     else if (slice->picture == NULL && slice->list_dropped != NULL)
-        slice->list_dropped(&first, target, path, written, dropped);
+        slice->list_dropped(&first, &target, dropped);
 }
 
 /* ---- writing ---- */

@@ -195,12 +195,11 @@ unsigned volume_sink_outdated(const struct header *written)
            (written->values == VALUES_MAPPED ? FIELD_INTENSITY : 0U);
 }
 
-unsigned volume_sink_kept(const struct source *origin, const struct format *sink,
-                          const struct header *written, bool keeps_position)
+unsigned volume_sink_kept(const struct source *origin, const struct receiver *to, bool keeps_position)
 {
     return FIELD_OWN | FIELD_GRID | (keeps_position ? FIELD_POSITION : 0U) |
-           (sink->holds_spacing && origin->header.millimetres > 0.0 ? FIELD_UNIT : 0U) |
-           (sink->holds_intensity && written->values != VALUES_MAPPED ? FIELD_INTENSITY : 0U);
+           (to->format->holds_spacing && origin->header.millimetres > 0.0 ? FIELD_UNIT : 0U) |
+           (to->format->holds_intensity && to->header->values != VALUES_MAPPED ? FIELD_INTENSITY : 0U);
 }
 
 unsigned volume_sink_axes(const struct header *header)

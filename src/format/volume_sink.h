@@ -34,8 +34,7 @@ unsigned volume_sink_outdated(const struct header *written);
 
 /* Roles of fields whose content an output of another family keeps in its own words; all other fields are
    listed as dropped. */
-unsigned volume_sink_kept(const struct source *origin, const struct format *sink,
-                          const struct header *written, bool keeps_position);
+unsigned volume_sink_kept(const struct source *origin, const struct receiver *to, bool keeps_position);
 
 /* Whether samples are to be compressed: where that is asked for, or where those of the origin are. */
 bool volume_sink_compresses(const struct volume *origin, const struct sink_request *request);

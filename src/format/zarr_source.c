@@ -313,15 +313,14 @@ bool zarr_source_display_holds(const struct source *source, const struct header 
            grid_same_extents(&written->grid, &source->header.grid);
 }
 
-void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                              const struct header *written, struct dropped *dropped)
+void zarr_source_list_dropped(const struct source *source, const struct receiver *to, struct dropped *dropped)
 {
     const struct zarr_source *zarr = source->state;
     const struct json_value *home = multiscale_home(zarr->attributes);
     /* The format itself keeps more than others do. */
-    const bool same = sink->family == source->format->family;
+    const bool same = to->format->family == source->format->family;
     const struct json_value *image = json_first(json_member(home, "multiscales"));
-    const bool shown = same && zarr_source_display_holds(source, written);
+    const bool shown = same && zarr_source_display_holds(source, to->header);
     const char *const in_folder[] = {"ome", "multiscales", home == zarr->attributes && shown ? "omero" : NULL,
                                      NULL};
     const char *const in_home[] = {"multiscales", "version", shown ? "omero" : NULL, NULL};
@@ -332,11 +331,10 @@ void zarr_source_list_dropped(const struct source *source, const struct format *
                                     same || zarr_source_own_name(zarr) == NULL ? "name" : NULL,
                                     NULL};
 
-    (void)path;
     if (zarr->is_image)
         drop_members(image, in_image, dropped);
     if (zarr->is_image && !same)
-        drop_axes(source, sink, dropped);
+        drop_axes(source, to->format, dropped);
     if (home != zarr->attributes)
         drop_members(home, in_home, dropped);
     drop_members(zarr->attributes, in_folder, dropped);

@@ -37,7 +37,7 @@ char *zarr_source_name_file(const struct source *source, size_t index, struct fa
 bool zarr_source_read_box(struct source *source, void *samples, size_t volume, const struct region *box,
                           struct fault *fault);
 size_t zarr_source_box_bytes(const struct source *source, const struct region *box);
-void zarr_source_list_dropped(const struct source *source, const struct format *sink, const char *path,
-                              const struct header *written, struct dropped *dropped);
+void zarr_source_list_dropped(const struct source *source, const struct receiver *to,
+                              struct dropped *dropped);
 
 #endif

@@ -92,6 +92,7 @@ static void write_result(const struct source *source, size_t draw)
     struct dropped dropped = {""};
     struct fault fault;
     struct job job;
+    const struct receiver to = {format, "result", &job.written};
 
     if (!job_make(&ways[draw % WAYS].job, source, NULL, &job, &fault)) {
         fuzz_check_fault(&fault);
@@ -99,7 +100,7 @@ static void write_result(const struct source *source, size_t draw)
     }
     write_file(&job, source, format);
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, format, "result", &job.written, &dropped);
+        source->format->list_dropped(source, &to, &dropped);
     job_free(&job);
 }
 
