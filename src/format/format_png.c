@@ -2,11 +2,10 @@
 
    libpng reads the chunks before and after the image and says what is wrong with them; image data goes past
    it. All that libpng reads comes through read_bytes, which sees each chunk's head: at the first IDAT,
-   png/png_image_data.h takes the file over, inflates on
-   another thread where there is one, and libpng is given an empty chunk
-   instead. png/png_rows.h makes rows of what was inflated; an interlaced picture is decoded as a whole before
-   its first row is known (png/png_adam7.h). Ancillary chunks come to take_chunk unparsed, where those are
-   kept that hold for a filtered copy (png/png_chunks.h).
+   png/png_image_data.h takes the file over, inflates on another thread where there is one, and libpng is
+   given an empty chunk instead. png/png_rows.h makes rows of what was inflated; an interlaced picture is
+   decoded as a whole before its first row is known (png/png_adam7.h). Ancillary chunks come to take_chunk
+   unparsed, where those are kept that hold for a filtered copy (png/png_chunks.h).
 
    libpng leaves by longjmp. Each function that calls it sets the jump itself, and reads nothing after a jump
    that it has changed before. png/png_error.h turns what libpng says into the fault of the call under way. */
@@ -205,12 +204,8 @@ static bool start_libpng(struct reader *reader)
 {
     reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader->trap, png_error_raise,
                                            heed_warning, &reader->trap, png_error_malloc, png_error_free);
-    if (reader->png == NULL)
-        return png_error_at_start(&reader->trap);
-    reader->info = png_create_info_struct(reader->png);
-    if (reader->info == NULL)
-        return png_error_at_start(&reader->trap);
-    return true;
+    reader->info = reader->png != NULL ? png_create_info_struct(reader->png) : NULL;
+    return reader->info != NULL || png_error_at_start(&reader->trap);
 }
 
 static void configure(struct reader *reader)
@@ -279,12 +274,9 @@ static bool measure(struct reader *reader, struct source *source, struct fault *
     reader->row_count = source->header.grid.ny;
     source->held_bytes = 0;
     reader->interlaced = png_get_interlace_type(reader->png, reader->info) != PNG_INTERLACE_NONE;
-    if (!reader->interlaced)
-        return true;
-    if (!mem_product(&source->held_bytes, reader->row_bytes, reader->row_count))
-        return fault_set_for(fault, STATUS_LIMIT, reader->trap.name,
-                             "IHDR: an interlaced picture larger than the address space");
-    return true;
+    return !reader->interlaced || mem_product(&source->held_bytes, reader->row_bytes, reader->row_count) ||
+           fault_set_for(fault, STATUS_LIMIT, reader->trap.name,
+                         "IHDR: an interlaced picture larger than the address space");
 }
 
 static void close_source(struct source *source)
