@@ -456,15 +456,9 @@ static bool write_png(const struct canvas *canvas, struct file_out *file, struct
 {
     const struct sink_request request = {.level = -1, .threads = 1};
     struct header header = {.grid = grid_make(2, canvas->width, canvas->height, 1), .type = SAMPLE_U8};
-    struct sink sink;
-    bool done;
 
     header.grid.channels = 3;
-    if (!sink_open(&sink, file, &format_png, &header, &request, fault))
-        return false;
-    done = sink_write(&sink, canvas->pixels, canvas->height, fault) && sink_finish(&sink, fault);
-    sink_close(&sink);
-    return done;
+    return sink_write_whole(file, &format_png, &header, &request, canvas->pixels, fault);
 }
 
 bool preview_open(struct preview *preview, const char *path, struct fault *fault)

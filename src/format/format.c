@@ -564,6 +564,19 @@ void sink_close(struct sink *sink)
     sink->format->discard(sink);
 }
 
+bool sink_write_whole(struct file_out *file, const struct format *format, const struct header *header,
+                      const struct sink_request *request, const void *samples, struct fault *fault)
+{
+    struct sink sink;
+    bool done;
+
+    if (!sink_open(&sink, file, format, header, request, fault))
+        return false;
+    done = sink_write(&sink, samples, grid_planes(&header->grid), fault) && sink_finish(&sink, fault);
+    sink_close(&sink);
+    return done;
+}
+
 /* Raw samples have nothing before or after them. */
 struct sink sink_joint(const struct header *header, struct sink_place place)
 {

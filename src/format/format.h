@@ -444,6 +444,10 @@ bool sink_finish(struct sink *sink, struct fault *fault);
 bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void sink_close(struct sink *sink);
 
+/* Write an output of one volume at once: open a sink in the file, write all samples, and finish it. */
+bool sink_write_whole(struct file_out *file, const struct format *format, const struct header *header,
+                      const struct sink_request *request, const void *samples, struct fault *fault);
+
 /* A sink for planes in a file that several processes write, and of which another sink writes the header.
    Whoever opened the file completes and closes it. */
 struct sink sink_joint(const struct header *header, struct sink_place place);

@@ -122,20 +122,6 @@ static bool write(struct sink *sink, const void *samples, size_t rows, struct fa
     return true;
 }
 
-static bool write_picture(struct sink *sink, const struct header *header, struct fault *fault)
-{
-    const struct slice *slice = sink->state;
-    struct sink picture;
-    bool done;
-
-    if (!sink_open(&picture, sink->file, &format_png, header, &slice->request, fault))
-        return false;
-    done = sink_write(&picture, slice->samples, grid_planes(&header->grid), fault) &&
-           sink_finish(&picture, fault);
-    sink_close(&picture);
-    return done;
-}
-
 /* All samples are there: find the range, make shades, and write the picture. */
 static bool finish(struct sink *sink, struct fault *fault)
 {
@@ -155,7 +141,7 @@ static bool finish(struct sink *sink, struct fault *fault)
     header.endian = endian_native();
     snprintf(sink->note, sizeof sink->note, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
              sample_max(header.type));
-    return write_picture(sink, &header, fault);
+    return sink_write_whole(sink->file, &format_png, &header, &slice->request, slice->samples, fault);
 }
 
 static void discard(struct sink *sink)

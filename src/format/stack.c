@@ -371,20 +371,6 @@ static bool join_file(const struct sink *sink, size_t plane, struct file_out **f
     return file_out_join(file, name, series->names[plane], file_out_is_synced(sink->file), fault);
 }
 
-static bool put_slice(const struct sink *sink, struct file_out *file, const void *samples,
-                      struct fault *fault)
-{
-    const struct series *series = sink->state;
-    struct sink slice;
-    bool done;
-
-    if (!sink_open(&slice, file, sink->format->slice, &series->slice, &series->request, fault))
-        return false;
-    done = sink_write(&slice, samples, grid_planes(&series->slice.grid), fault) && sink_finish(&slice, fault);
-    sink_close(&slice);
-    return done;
-}
-
 static bool write_slice(const struct sink *sink, const void *samples, size_t plane, struct fault *fault)
 {
     const struct series *series = sink->state;
@@ -393,7 +379,7 @@ static bool write_slice(const struct sink *sink, const void *samples, size_t pla
 
     if (!(joins ? join_file : make_file)(sink, plane, &file, fault))
         return false;
-    done = put_slice(sink, file, samples, fault);
+    done = sink_write_whole(file, sink->format->slice, &series->slice, &series->request, samples, fault);
     if (joins)
         file_out_close(file);
     return done;
