@@ -23,7 +23,7 @@ enum { DIMS_MOST = 10, NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
 
 /* A LONG has 32 bits in MetaImage, whatever it has on the machine that wrote the file. Outputs take the first
    name of a type. */
-static const struct type_name elements[] = {
+static const struct word elements[] = {
     {SAMPLE_U8, "MET_UCHAR"},   {SAMPLE_I8, "MET_CHAR"},        {SAMPLE_U16, "MET_USHORT"},
     {SAMPLE_I16, "MET_SHORT"},  {SAMPLE_U32, "MET_UINT"},       {SAMPLE_I32, "MET_INT"},
     {SAMPLE_U32, "MET_ULONG"},  {SAMPLE_I32, "MET_LONG"},       {SAMPLE_F32, "MET_FLOAT"},
@@ -115,10 +115,10 @@ static bool read_type(struct source *source, struct fault *fault)
     if (!text_header_require(fields, "ElementType", &value, fault))
         return false;
     for (size_t i = 0; i < ELEMENTS; i++) {
-        size_t length = strlen(elements[i].name);
-        if (strncmp(value, elements[i].name, length) == 0 &&
+        size_t length = strlen(elements[i].names);
+        if (strncmp(value, elements[i].names, length) == 0 &&
             (value[length] == '\0' || strcmp(value + length, "_ARRAY") == 0)) {
-            source->header.type = elements[i].type;
+            source->header.type = (enum sample_type)elements[i].meaning;
             return true;
         }
     }

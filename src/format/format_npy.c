@@ -28,7 +28,7 @@ static const char magic[] = "\x93NUMPY";
 
 /* Types as they are written behind the byte order. Truth values are bytes of 0 or 1. They come last, so that
    bytes are never written as such. */
-static const struct type_name descrs[] = {
+static const struct word descrs[] = {
     {SAMPLE_U8, "u1"},  {SAMPLE_I8, "i1"},  {SAMPLE_U16, "u2"}, {SAMPLE_I16, "i2"},
     {SAMPLE_U32, "u4"}, {SAMPLE_I32, "i4"}, {SAMPLE_U64, "u8"}, {SAMPLE_I64, "i8"},
     {SAMPLE_F16, "f2"}, {SAMPLE_F32, "f4"}, {SAMPLE_F64, "f8"}, {SAMPLE_U8, "b1"},
@@ -117,8 +117,8 @@ static bool read_descr(struct cursor *cursor, struct dictionary *dictionary)
     if (dictionary->has_type || !read_quoted(cursor, text, sizeof text) || strchr("<>|=", text[0]) == NULL)
         return false;
     for (size_t i = 0; i < DESCRS && !dictionary->has_type; i++) {
-        dictionary->has_type = strcmp(text + 1, descrs[i].name) == 0;
-        dictionary->type = descrs[i].type;
+        dictionary->has_type = strcmp(text + 1, descrs[i].names) == 0;
+        dictionary->type = (enum sample_type)descrs[i].meaning;
     }
     dictionary->endian = text[0] == '>' ? ENDIAN_BIG : text[0] == '<' ? ENDIAN_LITTLE : endian_native();
     /* "=" is the order of the machine that reads. */

@@ -25,7 +25,7 @@ enum { MAGIC_SIZE = 8, VERSION_MOST = 6 };
 static const char magic[] = "NRRD000";
 
 /* Each type by all its names, with commas between them, of which the first is written. */
-static const struct type_name type_names[] = {
+static const struct word types[] = {
     {SAMPLE_U8, "uint8,uchar,unsigned char,uint8_t"},
     {SAMPLE_I8, "int8,signed char,int8_t"},
     {SAMPLE_U16, "uint16,ushort,unsigned short,unsigned short int,uint16_t"},
@@ -37,16 +37,14 @@ static const struct type_name type_names[] = {
     {SAMPLE_F32, "float"},
     {SAMPLE_F64, "double"},
 };
-enum { TYPES = sizeof type_names / sizeof *type_names };
+enum { TYPES = sizeof types / sizeof *types };
 
 /* All names that the format has for each encoding. */
-static const struct encoding_names {
-    enum coding coding;
-    const char *names;
-} encoding_names[] = {
+static const struct word encodings[] = {
     {CODING_NONE, "raw"}, {CODING_GZIP, "gzip,gz"},        {CODING_BZIP2, "bzip2,bz2"},
     {CODING_HEX, "hex"},  {CODING_TEXT, "ascii,text,txt"},
 };
+enum { ENCODINGS = sizeof encodings / sizeof *encodings };
 
 /* Kinds of axes along which samples are apart in space or time; along others they are channels. */
 static const char domain_kinds[] = "domain,space,time,none,???";
@@ -148,39 +146,6 @@ static const char *find_either(const struct text_header *fields, const char *nam
 
     *found = value != NULL ? name : other;
     return value != NULL ? value : text_header_find(fields, other);
-}
-
-static bool read_type(struct source *source, struct fault *fault)
-{
-    const struct text_header *fields = fields_of(source);
-    const char *value;
-
-    if (!text_header_require(fields, "type", &value, fault))
-        return false;
-    for (size_t i = 0; i < TYPES; i++) {
-        if (text_header_is_one_of(type_names[i].name, value, strlen(value))) {
-            source->header.type = type_names[i].type;
-            return true;
-        }
-    }
-    return text_header_refuse(fields, "type", value, "not supported", fault);
-}
-
-static bool read_encoding(struct source *source, struct fault *fault)
-{
-    const struct text_header *fields = fields_of(source);
-    struct volume *volume = source->state;
-    const char *value;
-
-    if (!text_header_require(fields, "encoding", &value, fault))
-        return false;
-    for (size_t i = 0; i < sizeof encoding_names / sizeof *encoding_names; i++) {
-        if (text_header_is_one_of(encoding_names[i].names, value, strlen(value))) {
-            volume->coding.coding = encoding_names[i].coding;
-            return true;
-        }
-    }
-    return text_header_refuse(fields, "encoding", value, "not supported", fault);
 }
 
 /* The byte order must be there where samples have several bytes. */
@@ -501,12 +466,19 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
+    struct volume *volume = source->state;
+    const struct text_header *fields = &volume->fields;
+    int type, coding;
     bool attached;
 
     (void)request;
-    return read_lines(source, &attached, fault) && text_header_check_once(fields_of(source), fault) &&
-           read_type(source, fault) && read_axes(source, fault) && read_encoding(source, fault) &&
-           read_endian(source, fault) && read_skips(source, fault) && set_axes(source, fault) &&
+    if (!read_lines(source, &attached, fault) || !text_header_check_once(fields, fault) ||
+        !text_header_word(fields, "type", types, TYPES, &type, fault) || !read_axes(source, fault) ||
+        !text_header_word(fields, "encoding", encodings, ENCODINGS, &coding, fault))
+        return false;
+    source->header.type = (enum sample_type)type;
+    volume->coding.coding = (enum coding)coding;
+    return read_endian(source, fault) && read_skips(source, fault) && set_axes(source, fault) &&
            settle_files(source, attached, fault);
 }
 
@@ -714,7 +686,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 {
     const struct volume *origin = volume_sink_origin(sink, request);
     bool compressed = volume_sink_compresses(origin, request);
-    const char *type = volume_sink_type(sink, type_names, TYPES, fault);
+    const char *type = volume_sink_type(sink, types, TYPES, fault);
 
     if (type == NULL)
         return false;

@@ -162,6 +162,21 @@ bool text_header_is_one_of(const char *names, const char *word, size_t length)
     return false;
 }
 
+bool text_header_word(const struct text_header *fields, const char *name, const struct word *words,
+                      size_t count, int *meaning, struct fault *fault)
+{
+    const char *value;
+
+    if (!text_header_require(fields, name, &value, fault))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        *meaning = words[i].meaning;
+        if (text_header_is_one_of(words[i].names, value, strlen(value)))
+            return true;
+    }
+    return text_header_refuse(fields, name, value, "not supported", fault);
+}
+
 /* A line that is no field may be a pair "key:=value", or a comment. */
 static const char *key_of(const struct field *field, size_t *length)
 {

@@ -44,6 +44,13 @@ struct known_field {
     unsigned roles;
 };
 
+/* What a word of a header stands for: a type of samples, say. Of several words for one thing, outputs take
+   the first in the table. */
+struct word {
+    int meaning;
+    const char *names; /* of which any may stand there, with commas between them */
+};
+
 struct text_header {
     const char *file; /* as messages name it */
     struct field *items;
@@ -70,6 +77,11 @@ const char *text_header_find(const struct text_header *fields, const char *name)
 /* The same, but a missing field is refused. */
 bool text_header_require(const struct text_header *fields, const char *name, const char **value,
                          struct fault *fault);
+
+/* Find out what the value of a field stands for; a missing field, and a value that the table does not have,
+   are refused. */
+bool text_header_word(const struct text_header *fields, const char *name, const struct word *words,
+                      size_t count, int *meaning, struct fault *fault);
 
 /* Refuse a header that gives a field twice. */
 bool text_header_check_once(const struct text_header *fields, struct fault *fault);

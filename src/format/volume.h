@@ -14,12 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A format's name for a type of samples. If a type has several names, the first in the table is written. */
-struct type_name {
-    enum sample_type type;
-    const char *name;
-};
-
 /* The most axes that a header may have. */
 #define VOLUME_AXES_MOST 16
 

@@ -395,12 +395,12 @@ void volume_sink_discard(struct sink *sink)
     sink->state = NULL;
 }
 
-const char *volume_sink_type(const struct sink *sink, const struct type_name *types, size_t count,
+const char *volume_sink_type(const struct sink *sink, const struct word *types, size_t count,
                              struct fault *fault)
 {
     for (size_t i = 0; i < count; i++) {
-        if (types[i].type == sink->header.type)
-            return types[i].name;
+        if (types[i].meaning == (int)sink->header.type)
+            return types[i].names;
     }
     volume_sink_refuse_type(sink, fault);
     return NULL;

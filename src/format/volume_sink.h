@@ -95,7 +95,7 @@ size_t volume_sink_choice(const struct header *header, const uint64_t *extents, 
 
 /* The format's name for the sink's type of samples. If its table does not have the type, it is refused, and
    NULL is returned. */
-const char *volume_sink_type(const struct sink *sink, const struct type_name *types, size_t count,
+const char *volume_sink_type(const struct sink *sink, const struct word *types, size_t count,
                              struct fault *fault);
 
 /* Refuse the sink's type of samples, which the format does not have; returns false. */
