@@ -67,15 +67,10 @@ static bool sniff(const unsigned char *start, size_t size)
     return begins(start, size, "ObjectType") || begins(start, size, "NDims");
 }
 
-static struct text_header *fields_of(struct source *source)
-{
-    return &((struct volume *)source->state)->fields;
-}
-
 /* The header ends with the field that says where the samples are. */
 static bool read_lines(struct source *source, struct fault *fault)
 {
-    struct text_header *fields = fields_of(source);
+    struct text_header *fields = volume_fields(source);
     struct byte_stream *stream = ((struct volume *)source->state)->stream;
     const struct field *last;
     bool ended;
@@ -84,13 +79,12 @@ static bool read_lines(struct source *source, struct fault *fault)
         if (!text_header_read_line(fields, stream, &ended, fault))
             return false;
         if (ended)
-            return fault_set_for(fault, STATUS_INPUT, fields->file, "ElementDataFile: missing");
+            return source_refuse(source, fault, "ElementDataFile: missing");
         if (!text_header_split_last(fields, "=", fault))
             return false;
         last = &fields->items[fields->count - 1];
         if (last->name == NULL && last->line[0] != '\0')
-            return fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: no field",
-                                 fields->count);
+            return source_refuse(source, fault, "header: line %zu: no field", fields->count);
     } while (last->name == NULL || strcasecmp(last->name, "ElementDataFile") != 0);
     return true;
 }
@@ -109,7 +103,7 @@ static bool read_flag(const struct text_header *fields, const char *name, bool *
 /* The type is a name, which some writers end in _ARRAY where there are channels. */
 static bool read_type(struct source *source, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     const char *value;
 
     if (!text_header_require(fields, "ElementType", &value, fault))
@@ -141,7 +135,7 @@ struct axes {
 
 static bool read_extents(struct source *source, struct axes *axes, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     const char *channels = text_header_find(fields, "ElementNumberOfChannels");
     uint64_t of_sample = 1;
 
@@ -260,7 +254,7 @@ static bool read_agreed(const struct text_header *fields, const struct field_ali
    another format keeps one of them. */
 static bool read_spacing(struct source *source, struct axes *axes, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     struct numbers *spacing = &axes->spacing;
     const char *other;
 
@@ -360,7 +354,7 @@ static void read_orientation(const struct text_header *fields, char sides[4])
    orientation. */
 static bool read_position(struct source *source, struct axes *axes, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     struct header *header = &source->header;
     const char *unit = text_header_find(fields, "DistanceUnits");
     struct place place;
@@ -455,20 +449,19 @@ static bool check_compressed(struct source *source, struct fault *fault)
         return text_header_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
     return volume->files.count > 0 || !byte_stream_is_plain(volume->stream) ||
            !byte_stream_most(volume->stream, &left) || claimed + volume->coding.byte_skip == left ||
-           fault_set_for(fault, STATUS_INPUT, volume->fields.file,
-                         "CompressedDataSize: %llu, but %llu bytes follow the header",
+           source_refuse(source, fault, "CompressedDataSize: %llu, but %llu bytes follow the header",
                          (unsigned long long)claimed, (unsigned long long)left);
 }
 
 /* In the file of the header, HeaderSize counts from the start. */
-static bool skip_header(struct volume *volume, struct fault *fault)
+static bool skip_header(const struct source *source, struct fault *fault)
 {
+    struct volume *volume = source->state;
     uint64_t *skip = &volume->coding.byte_skip;
 
     if (*skip > 0 && *skip < volume->fields.bytes)
-        return fault_set_for(fault, STATUS_INPUT, volume->fields.file,
-                             "HeaderSize: %llu: the header itself has %zu bytes", (unsigned long long)*skip,
-                             volume->fields.bytes);
+        return source_refuse(source, fault, "HeaderSize: %llu: the header itself has %zu bytes",
+                             (unsigned long long)*skip, volume->fields.bytes);
     *skip -= *skip > 0 ? volume->fields.bytes : 0;
     return true;
 }
@@ -479,16 +472,16 @@ static bool settle_files(struct source *source, struct fault *fault)
     const char *value = text_header_find(&volume->fields, "ElementDataFile");
 
     volume->files.field = "ElementDataFile";
-    return strcasecmp(value, "LOCAL") == 0 ? skip_header(volume, fault)
+    return strcasecmp(value, "LOCAL") == 0 ? skip_header(source, fault)
                                            : volume_name_files(source, value, fault);
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     (void)request;
-    if (!read_lines(source, fault) || !text_header_check_once(fields_of(source), fault) ||
+    if (!read_lines(source, fault) || !text_header_check_once(volume_fields(source), fault) ||
         !read_type(source, fault) || !read_axes(source, fault) ||
-        !read_intensity(fields_of(source), &source->header.intensity, fault))
+        !read_intensity(volume_fields(source), &source->header.intensity, fault))
         return false;
     return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }

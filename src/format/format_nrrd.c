@@ -80,25 +80,20 @@ static bool sniff(const unsigned char *start, size_t size)
     return size >= MAGIC_SIZE && memcmp(start, magic, sizeof magic - 1) == 0;
 }
 
-static struct text_header *fields_of(struct source *source)
+static bool check_magic(const struct source *source, struct fault *fault)
 {
-    return &((struct volume *)source->state)->fields;
-}
-
-static bool check_magic(const struct text_header *fields, struct fault *fault)
-{
-    const char *line = fields->items[0].line;
+    const char *line = volume_fields(source)->items[0].line;
 
     if (strncmp(line, magic, sizeof magic - 1) != 0 || line[MAGIC_SIZE - 1] < '1' ||
         line[MAGIC_SIZE - 1] > '0' + VERSION_MOST || line[MAGIC_SIZE] != '\0')
-        return fault_set_for(fault, STATUS_INPUT, fields->file, "magic: not NRRD0001 to NRRD000%d",
-                             VERSION_MOST);
+        return source_refuse(source, fault, "magic: not NRRD0001 to NRRD000%d", VERSION_MOST);
     return true;
 }
 
 /* Comments and key/value pairs are kept, but mean nothing here. */
-static bool take_line(struct text_header *fields, struct fault *fault)
+static bool take_line(const struct source *source, struct fault *fault)
 {
+    struct text_header *fields = volume_fields(source);
     const char *line = fields->items[fields->count - 1].line;
     const char *pair = strstr(line, ":="), *field = strstr(line, ": ");
 
@@ -107,14 +102,13 @@ static bool take_line(struct text_header *fields, struct fault *fault)
     if (!text_header_split_last(fields, ":", fault))
         return false;
     return fields->items[fields->count - 1].name != NULL ||
-           fault_set_for(fault, STATUS_INPUT, fields->file, "header: line %zu: neither a field nor a comment",
-                         fields->count);
+           source_refuse(source, fault, "header: line %zu: neither a field nor a comment", fields->count);
 }
 
 /* The header ends with an empty line, before a list of files, or where the file does. */
 static bool read_lines(struct source *source, bool *attached, struct fault *fault)
 {
-    struct text_header *fields = fields_of(source);
+    struct text_header *fields = volume_fields(source);
     struct byte_stream *stream = ((struct volume *)source->state)->stream;
     const struct field *last;
     bool ended, lists; /* lists: names of files follow at once */
@@ -124,10 +118,9 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
         if (!text_header_read_line(fields, stream, &ended, fault))
             return false;
         if (ended)
-            return fields->count > 0 ||
-                   fault_set_for(fault, STATUS_INPUT, fields->file, "magic: the file is empty");
+            return fields->count > 0 || source_refuse(source, fault, "magic: the file is empty");
         *attached = fields->count > 1 && fields->items[fields->count - 1].line[0] == '\0';
-        if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
+        if (!*attached && !(fields->count == 1 ? check_magic(source, fault) : take_line(source, fault)))
             return false;
         last = &fields->items[fields->count - 1];
         lists = last->name != NULL &&
@@ -151,7 +144,7 @@ static const char *find_either(const struct text_header *fields, const char *nam
 /* The byte order must be there where samples have several bytes. */
 static bool read_endian(struct source *source, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     const struct volume *volume = source->state;
     const char *value = text_header_find(fields, "endian");
 
@@ -327,7 +320,7 @@ static bool read_origin(const struct text_header *fields, struct axes *axes, str
 /* Read all that the header says about axes, before anything is made of it. */
 static bool read_axes(struct source *source, struct fault *fault)
 {
-    const struct text_header *fields = fields_of(source);
+    const struct text_header *fields = volume_fields(source);
     struct axes *axes = mem_zeroed(1, sizeof *axes, "a header", fault);
 
     ((struct volume *)source->state)->parsed = axes;
@@ -406,8 +399,8 @@ static const struct length_unit *unit_of_each(const char *value, size_t first, s
 static bool set_axes(struct source *source, struct fault *fault)
 {
     const struct axes *axes = ((const struct volume *)source->state)->parsed;
-    const char *space = text_header_find(fields_of(source), "space units"),
-               *units = text_header_find(fields_of(source), "units");
+    const char *space = text_header_find(volume_fields(source), "space units"),
+               *units = text_header_find(volume_fields(source), "units");
     const struct length_unit *unit;
     size_t first = axes->first;
 
@@ -418,7 +411,7 @@ static bool set_axes(struct source *source, struct fault *fault)
     }
     source->header.alpha = axes->has_alpha;
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
-    source->header.geometry = find_geometry(fields_of(source), axes);
+    source->header.geometry = find_geometry(volume_fields(source), axes);
     if (source->header.geometry.known)
         geometry_orientation(&source->header.geometry, source->header.orientation);
     unit = space != NULL ? unit_of_each(space, 0, 3) : units != NULL ? unit_of_each(units, first, 3) : NULL;
@@ -487,7 +480,7 @@ static bool read_header(struct source *source, const struct source_request *requ
 /* Whether `sink` says what channels are. Raw samples do not even tell how many there are. */
 static bool keeps_kinds(const struct source *source, const struct format *sink)
 {
-    const char *kind = text_header_find(&((const struct volume *)source->state)->fields, "kinds");
+    const char *kind = text_header_find(volume_fields(source), "kinds");
     size_t length = kind == NULL ? 0 : strcspn(kind, " \t");
     bool holds_colours =
         sink->holds_colours || (source->header.alpha && format_tells_alpha(sink, &source->header));

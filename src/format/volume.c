@@ -52,6 +52,11 @@ static bool begin(struct source *source, const struct source_request *request, s
             byte_stream_decode(&volume->stream, CODING_GZIP, SAMPLE_U8, fault));
 }
 
+struct text_header *volume_fields(const struct source *source)
+{
+    return &((struct volume *)source->state)->fields;
+}
+
 bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault)
 {
     struct volume *volume = source->state;

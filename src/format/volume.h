@@ -78,6 +78,9 @@ bool volume_set_extents(struct source *source, const char *field, const uint64_t
    1. */
 void volume_set_spacing(struct source *source, const double *spacing, size_t count);
 
+/* The fields of a source whose header is text. */
+struct text_header *volume_fields(const struct source *source);
+
 /* Whether a file of this name exists in the header's folder. */
 bool volume_file_exists(const struct source *source, const char *name);
 
