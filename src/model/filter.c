@@ -6,6 +6,7 @@
    grid in the weights. */
 #include "filter.h"
 
+#include "base/mem.h"
 #include "base/number.h"
 #include "base/keyword.h"
 #include "arith.h"
@@ -197,28 +198,22 @@ static bool point(const struct building *b, enum point_kind kind)
            fault_raise(b->fault, STATUS_USAGE, "BELOW has no ABOVE: expected threshold:T[,BELOW,ABOVE]");
 }
 
-/* The same weights, from −radius to radius, along one axis of a chain. */
-static bool add_along(const struct building *b, size_t chain, unsigned axis, int radius,
-                      const double *weights)
+/* A tap along one axis of a chain. */
+static bool add_along(const struct building *b, size_t chain, unsigned axis, int distance, double weight)
+{
+    int dx = axis == 0 ? distance : 0, dy = axis == 1 ? distance : 0, dz = axis == 2 ? distance : 0;
+
+    return stencil_add(&b->body->along[3 * chain + axis], dx, dy, dz, weight, b->fault);
+}
+
+/* The same weight for all samples from −radius to radius along an axis. */
+static bool add_even(const struct building *b, unsigned axis, int radius, double weight)
 {
     for (int i = -radius; i <= radius; i++) {
-        int dx = axis == 0 ? i : 0, dy = axis == 1 ? i : 0, dz = axis == 2 ? i : 0;
-        if (!stencil_add(&b->body->along[3 * chain + axis], dx, dy, dz, weights[i + radius], b->fault))
+        if (!add_along(b, 0, axis, i, weight))
             return false;
     }
     return true;
-}
-
-static double *allocate_weights(const struct building *b, double radius)
-{
-    double *weights;
-
-    if (!check_radius(b, radius, STENCIL_REACH))
-        return NULL;
-    weights = malloc((2 * (size_t)radius + 1) * sizeof *weights);
-    if (weights == NULL)
-        fault_raise(b->fault, STATUS_LIMIT, "not enough memory for the weights");
-    return weights;
 }
 
 /* The derivative of a Gaussian of such a value at x: each order follows from the two below it. */
@@ -268,17 +263,18 @@ static bool sigma_in_samples(const struct building *b, double given, unsigned ax
 /* A Gaussian along an axis, or its derivative, of which each order is divided by the spacing once. */
 static bool gauss_along(const struct building *b, size_t chain, unsigned axis, double sigma, double order)
 {
-    double radius = floor(GAUSS_TRUNCATE * sigma + 0.5);
-    double *weights = allocate_weights(b, radius);
-    bool added;
+    double radius = floor(GAUSS_TRUNCATE * sigma + 0.5), *weights;
+    bool added = true;
 
+    if (!check_radius(b, radius, STENCIL_REACH))
+        return false;
+    weights = mem_alloc(2 * (size_t)radius + 1, sizeof *weights, "the weights", b->fault);
     if (weights == NULL)
         return false;
     gauss_weights(sigma, (int)radius, (unsigned)order, weights);
-    for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
-        weights[i] /= pow(b->grid->spacing[axis], order);
-    added = add_along(b, chain, axis, (int)radius, weights);
-    free(weights);
+    for (int i = -(int)radius; added && i <= (int)radius; i++)
+        added = add_along(b, chain, axis, i, weights[i + (int)radius] / pow(b->grid->spacing[axis], order));
+    mem_free(weights);
     return added &&
            (order == 0.0 || radius > 0.0 ||
             fault_raise(b->fault, STATUS_USAGE,
@@ -373,21 +369,6 @@ static bool bilateral_window(const struct building *b, double given, double rang
     return set_amount(b, range);
 }
 
-/* The mean of 2·radius + 1 samples along an axis. */
-static bool box_along(const struct building *b, unsigned axis, double radius)
-{
-    double *weights = allocate_weights(b, radius);
-    bool added;
-
-    if (weights == NULL)
-        return false;
-    for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
-        weights[i] = 1.0 / (2.0 * radius + 1.0);
-    added = add_along(b, 0, axis, (int)radius, weights);
-    free(weights);
-    return added;
-}
-
 /* The mean of a box, along each axis. */
 static bool box_along_axes(const struct building *b)
 {
@@ -397,7 +378,10 @@ static bool box_along_axes(const struct building *b)
         return false;
     b->body->chains = 1;
     for (unsigned axis = 0; axis < 3; axis++) {
-        if (acts_along(b, axis) && !box_along(b, axis, radii[axis]))
+        if (!acts_along(b, axis))
+            continue;
+        if (!check_radius(b, radii[axis], STENCIL_REACH) ||
+            !add_even(b, axis, (int)radii[axis], 1.0 / (2.0 * radii[axis] + 1.0)))
             return false;
     }
     return true;
@@ -457,11 +441,8 @@ static bool extreme_window(const struct building *b)
     if (!measure_window(b, radius))
         return false;
     for (unsigned axis = 0; axis < 3; axis++) {
-        for (int i = -radius[axis]; i <= radius[axis]; i++) {
-            if (!stencil_add(&b->body->along[axis], axis == 0 ? i : 0, axis == 1 ? i : 0, axis == 2 ? i : 0,
-                             1.0, b->fault))
-                return false;
-        }
+        if (!add_even(b, axis, radius[axis], 1.0))
+            return false;
     }
     return true;
 }
