@@ -47,7 +47,7 @@ static size_t axes(const struct building *b)
     return (size_t)acts_along(b, 0) + acts_along(b, 1) + acts_along(b, 2);
 }
 
-/* Refuse an axis that the grid has not, or that --axes leaves out. */
+/* Refuse an axis that the grid does not have, or that --axes leaves out. */
 static bool check_axis(const struct building *b, unsigned axis)
 {
     if (axis >= b->grid->axes)
