@@ -23,9 +23,6 @@
 extern "C" {
 #endif
 
-/* A type of the file that holds every sample a field ever has; NARROW_NOT: none is known. */
-enum narrow { NARROW_NOT, NARROW_U8, NARROW_I8, NARROW_U16, NARROW_I16 };
-
 /* The extents of a field. The rows of a picture are planes of one row. */
 struct shape {
     size_t nx;
@@ -33,10 +30,11 @@ struct shape {
     size_t planes; /* in the whole grid */
     unsigned channels;
 
-    /* A backend may hold samples in this type instead of the work type. Then planes come and go in it, and
-       conversion changes nothing but the byte order; ops are OP_RANK, without samples that are missing; and
-       nobody asks for changes or extremes. */
-    enum narrow narrow;
+    /* With `narrow`, every sample that a field ever has is one of `type`: u8, i8, u16 or i16. Planes come and
+       go in it, and conversion changes nothing but the byte order; ops are OP_RANK, without samples that are
+       missing; and nobody asks for changes or extremes. */
+    bool narrow;
+    enum sample_type type;
 };
 
 /* The type in which planes of a field are packed, without a loss: that of narrow samples, or the work type.
@@ -390,6 +388,7 @@ struct forecast {
 struct backend {
     const char *name;         /* as --device takes it */
     const struct rung *rungs; /* ends with a rung without name */
+    bool narrows;             /* whether it holds fields of a narrow shape in their type, not the work type */
 
     /* The number of devices of this kind, and one line on each; false: the line says why there is none. */
     unsigned (*count)(void);

@@ -4,12 +4,7 @@
 
 enum sample_type shape_sample(const struct shape *shape, enum work_type work)
 {
-    static const enum sample_type types[] = {[NARROW_U8] = SAMPLE_U8,
-                                             [NARROW_I8] = SAMPLE_I8,
-                                             [NARROW_U16] = SAMPLE_U16,
-                                             [NARROW_I16] = SAMPLE_I16};
-
-    return shape->narrow == NARROW_NOT ? work_sample(work) : types[shape->narrow];
+    return shape->narrow ? shape->type : work_sample(work);
 }
 
 const char *op_name(const struct op *op)

@@ -144,7 +144,7 @@ static const char *whole_edge_option(size_t rule)
 START_TEST(ranks_in_tiles)
 {
     static const enum fill fills[] = {FILL_RANDOM, FILL_WHOLE, FILL_WHOLE, FILL_SPECIAL};
-    static const enum narrow narrow[] = {NARROW_U8, NARROW_I8, NARROW_U8, NARROW_U16};
+    static const enum sample_type narrow[] = {SAMPLE_U8, SAMPLE_I8, SAMPLE_U8, SAMPLE_U16};
     const char *filter = rank_filters[_i];
     /* The reference looks at each sample of a window. */
     bool flat = strcmp(filter, "median:6") == 0;
@@ -169,7 +169,8 @@ START_TEST(ranks_in_tiles)
         if (i != (size_t)_i % EDGE_RULES)
             continue;
         trial.work = WORK_F32;
-        trial.narrow = narrow[(size_t)_i % LENGTH(narrow)];
+        trial.narrow = true;
+        trial.type = narrow[(size_t)_i % LENGTH(narrow)];
         snprintf(options, sizeof options, "-f %s -e %s", filter, whole_edge_option(i % EDGE_RULES));
         trial_check(&trial, false);
     }
@@ -182,6 +183,8 @@ static const size_t narrow_extents[][3] = {{1, 1, 1},  {2, 3, 1},   {7, 1, 5},  
 
 START_TEST(narrow_ranks)
 {
+    static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I8, SAMPLE_U16, SAMPLE_I16};
+
     /* Each edge rule with two types, which are others for the next filter. */
     for (size_t i = 0; i < (size_t)EDGE_RULES * 2; i++) {
         const size_t *extents = narrow_extents[(i * 3 + (size_t)_i) % LENGTH(narrow_extents)];
@@ -189,7 +192,8 @@ START_TEST(narrow_ranks)
         struct trial trial = {.options = options,
                               .grid = grid_make(extents[2] == 1 ? 2 : 3, extents[0], extents[1], extents[2]),
                               .work = WORK_F32,
-                              .narrow = (enum narrow)(NARROW_U8 + (i + (size_t)_i) % 4)};
+                              .narrow = true,
+                              .type = types[(i + (size_t)_i) % LENGTH(types)]};
         trial.grid.channels = 1 + (unsigned)i % 3;
         snprintf(options, sizeof options, "-f %s -e %s -s %zu", rank_filters[_i],
                  whole_edge_option(i % EDGE_RULES), 1 + i % 2);

@@ -24,15 +24,15 @@ static void hash(uint64_t *number, const void *bytes, size_t size)
 
 uint64_t trial_number(const struct trial *trial)
 {
-    const size_t numbers[] = {
-        trial->grid.nx,
-        trial->grid.ny,
-        trial->grid.nz,
-        trial->grid.channels,
-        trial->grid.axes,
-        (size_t)trial->work,
-        (size_t)trial->fill,
-        (trial->alpha ? 1U : 0U) + (trial->missing ? 2U : 0U) + 4U * (size_t)trial->narrow};
+    const size_t numbers[] = {trial->grid.nx,
+                              trial->grid.ny,
+                              trial->grid.nz,
+                              trial->grid.channels,
+                              trial->grid.axes,
+                              (size_t)trial->work,
+                              (size_t)trial->fill,
+                              (trial->alpha ? 1U : 0U) + (trial->missing ? 2U : 0U) +
+                                  4U * (trial->narrow ? 1 + (size_t)trial->type : 0)};
     uint64_t number = UINT64_C(0xcbf29ce484222325);
 
     hash(&number, trial->options, strlen(trial->options));
@@ -95,6 +95,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
     struct form form;
 
     seam.shape.narrow = trial->narrow;
+    seam.shape.type = trial->type;
     ways_vary(number);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], &attempt->encoding, attempt->in);
@@ -125,7 +126,7 @@ static void leave_out_samples(const struct encoding *encoding, unsigned char *sa
 static void attempt_begin(struct attempt *attempt, struct trial *trial, const struct command *command)
 {
     struct reference_job job = {.work = trial->work, .stages = &attempt->stage, .stage_count = 1};
-    const struct shape shape = {.narrow = trial->narrow};
+    const struct shape shape = {.narrow = trial->narrow, .type = trial->type};
     struct fault fault;
     size_t samples, size = sample_size(shape_sample(&shape, trial->work));
 

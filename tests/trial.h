@@ -17,12 +17,13 @@ struct trial {
     struct grid grid;
     enum work_type work;
     enum fill fill;
-    enum narrow narrow; /* samples are of this type, and fields may be */
-    bool missing;       /* NaNs are samples that are missing, and there are many */
-    bool alpha;         /* the last channel is alpha, apart from the others */
-    bool large;         /* tiles of a GPU lie side by side */
-    const char *rung;   /* in ways of this kernel alone; NULL: of any */
-    bool few;           /* such trials are few for what is compiled: a way takes all of them */
+    bool narrow; /* samples are of this type, and fields may be */
+    enum sample_type type;
+    bool missing;     /* NaNs are samples that are missing, and there are many */
+    bool alpha;       /* the last channel is alpha, apart from the others */
+    bool large;       /* tiles of a GPU lie side by side */
+    const char *rung; /* in ways of this kernel alone; NULL: of any */
+    bool few;         /* such trials are few for what is compiled: a way takes all of them */
 };
 
 /* A number for the trial that is as good as random, and the same in every run. */

@@ -386,6 +386,7 @@ static bool sync_device(struct device *device, double *seconds, struct fault *fa
 const struct backend backend_cpu = {
     .name = "cpu",
     .rungs = cpu_routine_rungs,
+    .narrows = true,
     .count = device_count,
     .describe = cpu_device_describe,
     .warm_up = warm_up,

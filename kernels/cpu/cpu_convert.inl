@@ -448,7 +448,7 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
         const unsigned char *samples = transit->samples + i * transit->row_bytes;
         const unsigned char *mask = transit->mask == NULL ? NULL : transit->mask + i * nx;
         size_t plane = transit->first_plane + i / in_plane;
-        if (transit->field->shape.narrow != NARROW_NOT) {
+        if (transit->field->shape.narrow) {
             move_row(transit->field, encoding, transit->samples + i * transit->row_bytes, plane, i % in_plane,
                      true);
             continue;
@@ -489,7 +489,7 @@ static void store_rows(void *context, size_t first, size_t count, unsigned membe
     for (size_t i = first; i < first + count; i++) {
         unsigned char *samples = transit->samples + i * transit->row_bytes;
         size_t plane = transit->first_plane + i / in_plane;
-        if (transit->field->shape.narrow != NARROW_NOT)
+        if (transit->field->shape.narrow)
             move_row(transit->field, transit->writing.encoding, samples, plane, i % in_plane, false);
         else
             store_row(transit->field, &transit->writing, samples, plane, i % in_plane, &outcomes);

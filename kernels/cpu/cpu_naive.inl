@@ -27,7 +27,7 @@ static void copy_values(const struct field *field, const void *row, int64_t firs
 {
     const struct encoding narrow = narrow_encoding(field);
 
-    if (field->shape.narrow == NARROW_NOT)
+    if (!field->shape.narrow)
         memcpy(values, (const real *)row + first, count * sizeof *values);
     else
         get_values(&narrow, (const unsigned char *)row + (size_t)first * sample_size(narrow.type), count,
@@ -42,7 +42,7 @@ static void gather(const struct op *op, const struct field *from, const void *ro
         int64_t x = arith_edge_index(op->edge, first + i, (int64_t)from->shape.nx);
         if (x < 0)
             scratch[i] = outside;
-        else if (from->shape.narrow == NARROW_NOT)
+        else if (!from->shape.narrow)
             scratch[i] = ((const real *)row)[x];
         else
             copy_values(from, row, x, 1, &scratch[i]);
@@ -69,7 +69,7 @@ static const real *tap_values(const struct op *op, const struct field *from, con
         return scratch;
     }
     values = row_bytes_of(from, (size_t)plane, site->channel, (size_t)row);
-    if (inside == 0 && end == count && shape->narrow == NARROW_NOT)
+    if (inside == 0 && end == count && !shape->narrow)
         return (const real *)values + first;
     if (inside >= end)
         inside = end = count;
@@ -490,7 +490,7 @@ static void advance_group(const struct op *op, const struct field *from, const s
 {
     real *out;
 
-    if (to->shape.narrow != NARROW_NOT) {
+    if (to->shape.narrow) {
         advance_narrow(op, from, to, &site);
         return;
     }

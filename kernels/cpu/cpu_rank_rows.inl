@@ -18,8 +18,9 @@ struct ranks {
     const struct field *from;
     struct field *to;
     unsigned channel;
-    size_t sample; /* bytes of a sample of the fields */
-    key mask;      /* of narrow samples as keys */
+    enum sample_type type; /* of samples of the fields */
+    size_t sample;         /* their bytes */
+    key mask;              /* of narrow samples as keys */
     real bias;
     struct span x;
     size_t width;      /* keys of a row that windows read */
@@ -263,9 +264,9 @@ static keys KEYS(bisect)(const struct op *op, const key *const *taps, size_t x, 
 
 /* The bits to flip in narrow samples, extended to keys, so that they have the order of keys, and to flip
    back: the sign, if samples have none but are as wide as keys; and all bits, if the greatest comes first. */
-static key KEYS(narrow_mask)(const struct op *op, enum narrow narrow)
+static key KEYS(narrow_mask)(const struct op *op, enum sample_type type)
 {
-    const bool full = narrow == (sizeof(key) == 1 ? NARROW_U8 : NARROW_U16) && sizeof(key) <= 2;
+    const bool full = type == (sizeof(key) == 1 ? SAMPLE_U8 : SAMPLE_U16) && sizeof(key) <= 2;
 
     return (key)((op->descends ? -1 : 0) ^ (full ? KEYS_LEAST : 0));
 }
@@ -275,15 +276,15 @@ static bool KEYS(read_row)(const struct ranks *ranks, const void *row, int64_t f
 {
     const key mask = ranks->mask;
 
-    switch (ranks->from->shape.narrow) {
+    switch (ranks->type) {
 #define READ(constant, stored)                                                                               \
-    case NARROW_##constant:                                                                                  \
+    case SAMPLE_##constant:                                                                                  \
         for (size_t i = 0; i < count; i++)                                                                   \
             out[i] = (key)((key)((const stored *)row)[(size_t)first + i] ^ mask);                            \
         return true;
         FOR_NARROW(READ)
 #undef READ
-    case NARROW_NOT:
+    default: /* not narrow */
         break;
     }
 #ifdef KEYS_NARROW
@@ -296,7 +297,7 @@ static bool KEYS(read_row)(const struct ranks *ranks, const void *row, int64_t f
 /* The key of a constant outside the grid. */
 static bool KEYS(read_outside)(struct ranks *ranks, real outside)
 {
-    if (ranks->from->shape.narrow == NARROW_NOT)
+    if (!ranks->from->shape.narrow)
         return KEYS(read_row)(ranks, &outside, 0, 1, &ranks->outside);
     ranks->outside = (key)((key)(int32_t)outside ^ ranks->mask);
     return true;
@@ -306,15 +307,15 @@ static void KEYS(write_row)(const struct ranks *ranks, const key *result, size_t
 {
     const key mask = ranks->mask;
 
-    switch (ranks->from->shape.narrow) {
+    switch (ranks->type) {
 #define WRITE(constant, stored)                                                                              \
-    case NARROW_##constant:                                                                                  \
+    case SAMPLE_##constant:                                                                                  \
         for (size_t i = 0; i < count; i++)                                                                   \
             ((stored *)out)[i] = (stored)(result[i] ^ mask);                                                 \
         return;
         FOR_NARROW(WRITE)
 #undef WRITE
-    case NARROW_NOT:
+    default: /* not narrow */
         break;
     }
 #ifndef KEYS_NARROW
@@ -712,12 +713,14 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     ptrdiff_t *beside;
     const bool along_rows = op->row.high > 0 || op->plane.high == 0;
     const struct reach along = along_rows ? op->row : op->plane, across = along_rows ? op->plane : op->row;
+    const enum sample_type type = shape_sample(&sweep->from->shape, sweep->from->work);
     struct ranks ranks = {.op = op,
                           .from = sweep->from,
                           .to = sweep->to,
                           .channel = (unsigned)channels.first,
-                          .sample = sample_bytes(&sweep->from->shape, sweep->from->work),
-                          .mask = KEYS(narrow_mask)(op, sweep->from->shape.narrow),
+                          .type = type,
+                          .sample = sample_size(type),
+                          .mask = KEYS(narrow_mask)(op, type),
                           .bias = bias,
                           .x = x,
                           .width = (size_t)(x.end - x.first) + span_of(op->x) - 1,

@@ -673,8 +673,8 @@ static bool is_counted(const struct op *op, const struct shape *shape)
                  (size_t)(op->plane.high - op->plane.low + 1);
     size_t least = moves(op->row) && moves(op->plane) ? NETWORK_TAPS + 1 : COUNTED_LEAST;
 
-    return op->kind == OP_RANK && shape->narrow != NARROW_NOT && sample_bytes(shape, op->work) == 1 &&
-           !takes_extreme(op) && op->tap_count == box && box >= least && box <= INT16_MAX;
+    return op->kind == OP_RANK && shape->narrow && sample_bytes(shape, op->work) == 1 && !takes_extreme(op) &&
+           op->tap_count == box && box >= least && box <= INT16_MAX;
 }
 
 /* Bytes of a sample in a slot. Other narrow samples of large windows are counted by bisection, in keys that
@@ -683,8 +683,7 @@ static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
     size_t bytes = sample_bytes(shape, op->work);
 
-    if (shape->narrow == NARROW_NOT || takes_extreme(op) || op->tap_count <= NETWORK_TAPS ||
-        is_counted(op, shape))
+    if (!shape->narrow || takes_extreme(op) || op->tap_count <= NETWORK_TAPS || is_counted(op, shape))
         return bytes;
     return op->tap_count > INT16_MAX ? work_size(op->work) : size_most(bytes, sizeof(int16_t));
 }

@@ -454,8 +454,8 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
                 plane_name(&job->in.grid));
     } else {
         fprintf(stream, "work      %s", work_name(job->work));
-        if (plan->shape.narrow != NARROW_NOT && lane_is_in_own_memory(&plan->lanes[0]))
-            fprintf(stream, ", fields of %s", sample_name(job->in.type));
+        if (plan->shape.narrow && plan->lanes[0].backend->narrows)
+            fprintf(stream, ", fields of %s", sample_name(plan->shape.type));
         if (job->field.alpha)
             fprintf(stream, ", alpha %s", job->field.premultiply ? "premultiplied" : "separate");
         if (job->decode.marked)

@@ -39,7 +39,7 @@ static bool settle_by_wisdom(const struct forms_request *request, const struct o
     struct fault refusal;
     struct rung_wish wish;
 
-    if (request->backend == &backend_cpu && request->shape->narrow != NARROW_NOT)
+    if (request->backend->narrows && request->shape->narrow)
         return false;
     wisdom_name_device(&key, request->backend, request->index, request->threads, 1);
     wisdom_name_problem(&key, op, request->shape, single);
@@ -103,33 +103,34 @@ static bool goes_round_in_vain(const struct op *op, const struct form *form)
     return edge_has(op->edge, EDGE_PERIODIC) && op->plane.low == 0 && op->plane.high == 0 && form->reach > 0;
 }
 
-/* The first rung that serves. */
-static void narrow(const struct forms_request *request, struct rung_wish wish, const struct op *op,
-                   struct form *form)
+/* By the first rung that serves. */
+static void go_straight(const struct forms_request *request, struct rung_wish wish, const struct op *op,
+                        struct form *form)
 {
     struct fault refusal;
 
     wish.steps = 1;
     wish.reason = "the first that reads no plane at the other end of the grid";
     for (const struct rung *rung = request->backend->rungs; rung->name != NULL; rung++) {
-        struct form narrow;
+        struct form straight;
         wish.rung = rung->name;
-        if (request->backend->settle(request->device, op, request->shape, &wish, &narrow, &refusal) &&
-            !goes_round_in_vain(op, &narrow)) {
-            *form = narrow;
+        if (request->backend->settle(request->device, op, request->shape, &wish, &straight, &refusal) &&
+            !goes_round_in_vain(op, &straight)) {
+            *form = straight;
             return;
         }
     }
 }
 
-void forms_narrow(const struct forms_request *request, const struct levels *levels, struct levels_step *steps)
+void forms_go_straight(const struct forms_request *request, const struct levels *levels,
+                       struct levels_step *steps)
 {
     for (size_t i = 0; i < levels->stage_count; i++) {
         const struct rung_wish wish = wish_for_stage(request, &levels->stages[i]);
         for (size_t k = 0; wish.rung == NULL && k < steps[i].step.count; k++) {
             const struct op *op = &steps[i].step.ops[k];
             if (goes_round_in_vain(op, &steps[i].forms[k]))
-                narrow(request, wish, op, &steps[i].forms[k]);
+                go_straight(request, wish, op, &steps[i].forms[k]);
         }
     }
 }

@@ -32,8 +32,8 @@ bool forms_settle(const struct forms_request *request, const struct levels *leve
 
 /* If some edges wrap and others do not: change those forms that read planes at the other end of the grid
    although no tap of theirs is in another plane. A rung that was wished for stays. */
-void forms_narrow(const struct forms_request *request, const struct levels *levels,
-                  struct levels_step *steps);
+void forms_go_straight(const struct forms_request *request, const struct levels *levels,
+                       struct levels_step *steps);
 
 /* If memory is short, forms are chosen that take at most `together` steps at once; or, if that is 0, those
    that take the least memory, one step at a time. First, the bytes that the routines of such forms take; then

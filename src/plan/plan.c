@@ -18,10 +18,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The type of narrow fields for samples of a file; of others there are none (NARROW_NOT). */
-static const enum narrow narrow_types[SAMPLE_TYPES] = {
-    [SAMPLE_U8] = NARROW_U8, [SAMPLE_I8] = NARROW_I8, [SAMPLE_U16] = NARROW_U16, [SAMPLE_I16] = NARROW_I16};
-
 /* Whether samples go through conversion as they are. */
 static bool is_bare(const struct encoding *encoding)
 {
@@ -43,24 +39,27 @@ static bool only_takes(const struct op *op, enum sample_type type)
 }
 
 /* Ranks alone make no value that the file does not have: then fields may be as narrow as its samples. */
-static enum narrow find_narrow(const struct plan *plan)
+static bool is_narrow(const struct plan *plan)
 {
     const struct job *job = plan->job;
-    bool bare = job->work == WORK_F32 && job->out.type == job->in.type && is_bare(&job->decode) &&
-                is_bare(&job->encode) && is_bare(&job->field) && !job_waits_for_change(job);
+    const enum sample_type type = job->in.type;
+    bool bare = job->work == WORK_F32 && sample_is_integer(type) && sample_size(type) <= 2 &&
+                job->out.type == type && is_bare(&job->decode) && is_bare(&job->encode) &&
+                is_bare(&job->field) && !job_waits_for_change(job);
 
     for (size_t i = 0; bare && i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i].step;
         bare = !job->stages[i].converted && step->count > 0;
         for (size_t k = 0; bare && k < step->count; k++)
-            bare = only_takes(&step->ops[k], job->in.type);
+            bare = only_takes(&step->ops[k], type);
     }
-    return bare ? narrow_types[job->in.type] : NARROW_NOT;
+    return bare;
 }
 
-static void set_narrow(struct plan *plan, enum narrow narrow)
+static void set_narrow(struct plan *plan, bool narrow)
 {
     plan->shape.narrow = narrow;
+    plan->shape.type = plan->job->in.type;
     plan->packed_plane_bytes =
         (size_t)plan->plane_samples * sample_size(shape_sample(&plan->shape, plan->job->work));
 }
@@ -82,7 +81,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
             return false;
         step->keeps = stage->until > 0.0;
     }
-    set_narrow(plan, find_narrow(plan));
+    set_narrow(plan, is_narrow(plan));
     return true;
 }
 
@@ -243,7 +242,7 @@ static struct schedule_request schedule_request_of(const struct plan_request *re
     const struct job *job = plan->job;
     struct shape wide = plan->shape;
 
-    wide.narrow = NARROW_NOT;
+    wide.narrow = false;
 
     return (struct schedule_request){
         .levels = &plan->levels,
@@ -436,7 +435,7 @@ static struct plan plan_of(const struct job *job)
                         .shape = lower_shape(&job->computed, encoding_field_channels(&job->field))};
 
     plan.plane_samples = lower_samples(&plan.shape, 1);
-    set_narrow(&plan, NARROW_NOT);
+    set_narrow(&plan, false);
     return plan;
 }
 
@@ -468,7 +467,7 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
     if (!forms_settle(&forms, &plan->levels, plan->steps, fault))
         return false;
     if (levels_mix_ends(&plan->levels))
-        forms_narrow(&forms, &plan->levels, plan->steps);
+        forms_go_straight(&forms, &plan->levels, plan->steps);
 
     /* The schedule needs to know what the forms read and keep. Where memory is short, it asks for other
      * forms. */

@@ -58,8 +58,8 @@ static double known_seconds(const struct prediction_case *expected, struct group
 {
     double together, alone;
 
-    /* What was measured of a CPU was measured in fields of the work type. */
-    if (group->backend == &backend_cpu && expected->shape->narrow != NARROW_NOT)
+    /* What was measured was measured in fields of the work type. */
+    if (group->backend->narrows && expected->shape->narrow)
         return 0.0;
     together = known_updates(expected, &group->together, op, single);
     if (together > 0.0)

@@ -545,7 +545,7 @@ static inline struct shape cuda_shape_of(const struct cuda_job *job)
 
         return (struct shape){static_cast<size_t>(view.nx), static_cast<size_t>(view.rows),
                               static_cast<size_t>(view.planes), static_cast<unsigned>(view.channels),
-                              NARROW_NOT};
+                              false, work_sample(job->op->op->work)};
     });
 }
 
