@@ -226,39 +226,33 @@ static void put_originals(const struct field *field, const struct encoding *enco
     }
 }
 
-/* Samples of narrow fields are those of files. Only the order of their bytes may differ. */
-#define MOVE_BITS(bits)                                                                                      \
-    static void move_bits_##bits(const void *samples, size_t from_stride, bool swapped, size_t count,        \
-                                 void *moved, size_t to_stride)                                              \
-    {                                                                                                        \
-        const uint##bits##_t *from = samples;                                                                \
-        uint##bits##_t *to = moved;                                                                          \
-        if (from_stride == 1 && to_stride == 1 && !swapped)                                                  \
-            memcpy(to, from, count * sizeof *to);                                                            \
-        else if (from_stride == 1 && to_stride == 1)                                                         \
-            for (size_t i = 0; i < count; i++)                                                               \
-                to[i] = swap_bits_##bits(from[i]);                                                           \
-        else                                                                                                 \
-            for (size_t i = 0; i < count; i++)                                                               \
-                to[i * to_stride] =                                                                          \
-                    swapped ? swap_bits_##bits(from[i * from_stride]) : from[i * from_stride];               \
-    }
-MOVE_BITS(8)
-MOVE_BITS(16)
+static void swap_shorts(void *samples, size_t count)
+{
+    uint16_t *bits = samples;
 
-/* All channels of a row of a file into a narrow field, or back. */
+    for (size_t i = 0; i < count; i++)
+        bits[i] = swap_bits_16(bits[i]);
+}
+
+/* All channels of a row of a file into a narrow field, or back: samples stay as they are, but for the order
+   of their bytes. */
 static void move_row(const struct field *field, const struct encoding *encoding, unsigned char *samples,
                      size_t plane, size_t row, bool into_field)
 {
-    const size_t size = sample_size(encoding->type), stride = encoding->channels;
+    const size_t size = sample_size(encoding->type), stride = encoding->channels, nx = field->shape.nx;
+    const bool swaps = encoding->swapped && size == sizeof(uint16_t);
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         void *own = row_bytes_of(field, plane, channel, row), *file = samples + channel * size;
-        const void *from = into_field ? file : own;
-        void *to = into_field ? own : file;
-        (size == 1 ? move_bits_8 : move_bits_16)(from, into_field ? stride : 1, encoding->swapped,
-                                                 field->shape.nx, to, into_field ? 1 : stride);
+        if (into_field)
+            sample_move(size, own, 1, file, stride, nx);
+        else
+            sample_move(size, file, stride, own, 1, nx);
+        if (swaps && into_field)
+            swap_shorts(own, nx);
     }
+    if (swaps && !into_field)
+        swap_shorts(samples, nx * stride);
 }
 
 /* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. */

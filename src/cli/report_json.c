@@ -206,11 +206,12 @@ static void print_schedule(struct json *json, const struct plan *plan)
     json_count(json, "held", schedule->window);
 }
 
-/* With columns and without, where that was compared. */
+/* With columns and without, where that was compared; or what allows no columns. */
 static void print_ways(struct json *json, const struct pipeline *pipeline)
 {
     const bool cut = job_columns(&pipeline->job) > 1;
 
+    json_text(json, "obstacle", pipeline->obstacle);
     json_begin_array(json, "ways");
     for (size_t i = 0; i < pipeline->way_count; i++) {
         const struct pipeline_way *way = &pipeline->ways[i];

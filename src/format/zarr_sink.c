@@ -248,8 +248,8 @@ static void gather(const struct zarr_sink *state, const struct cell *cell, unsig
                 (row - own->first[ROWS] + y) * own->count[COLUMNS] + column - own->first[COLUMNS];
             const unsigned char *from =
                 state->shelf + z * state->plane_bytes + cell->channel * size + sample * step;
-            sample_gather(size, chunk + (z * layout->chunk[ROWS] + y) * layout->chunk[COLUMNS] * size, from,
-                          layout->channels, columns);
+            sample_move(size, chunk + (z * layout->chunk[ROWS] + y) * layout->chunk[COLUMNS] * size, 1, from,
+                        layout->channels, columns);
         }
     }
 }

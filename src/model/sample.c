@@ -165,26 +165,26 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
     }
 }
 
-/* Compilers make vectors of a loop whose size they know. */
-void sample_gather(size_t size, void *row, const void *samples, size_t stride, size_t count)
+/* Each loop has its size as a constant, so that no sample takes a call. */
+void sample_move(size_t size, void *to, size_t to_stride, const void *from, size_t from_stride, size_t count)
 {
-    const unsigned char *from = samples;
-    unsigned char *to = row;
+    const unsigned char *source = from;
+    unsigned char *target = to;
 
-    switch (stride == 1 ? 0 : size) {
+    switch (to_stride == 1 && from_stride == 1 ? 0 : size) {
     case 0:
         memcpy(to, from, count * size);
         break;
-#define GATHER(bytes)                                                                                        \
+#define MOVE(bytes)                                                                                          \
     case bytes:                                                                                              \
         for (size_t i = 0; i < count; i++)                                                                   \
-            memcpy(to + i * (bytes), from + i * stride * (bytes), bytes);                                    \
+            memcpy(target + i * to_stride * (bytes), source + i * from_stride * (bytes), bytes);             \
         break;
-        GATHER(1)
-        GATHER(2)
-        GATHER(4)
-        GATHER(8)
-#undef GATHER
+        MOVE(1)
+        MOVE(2)
+        MOVE(4)
+        MOVE(8)
+#undef MOVE
     }
 }
 

@@ -65,8 +65,8 @@ void endian_put(enum endian endian, unsigned char *bytes, size_t size, uint64_t 
 /* Reverse the bytes of each of count samples. */
 void sample_swap(enum sample_type type, void *samples, size_t count);
 
-/* Copy count samples of so many bytes, which stand `stride` samples apart, into a row. */
-void sample_gather(size_t size, void *row, const void *samples, size_t stride, size_t count);
+/* Copy count samples of so many bytes. Those of either side stand so many samples apart. */
+void sample_move(size_t size, void *to, size_t to_stride, const void *from, size_t from_stride, size_t count);
 
 /* The value of a sample as a file holds it, in this machine's byte order or swapped. */
 double sample_number(enum sample_type type, bool swapped, const void *sample);

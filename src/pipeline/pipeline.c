@@ -638,13 +638,13 @@ static bool plan_ways(struct pipeline *pipeline, struct plan_request *request, s
     bool planned, cut;
 
     pipeline->way_count = 0;
-    pipeline->uncut = NULL;
+    pipeline->obstacle = NULL;
     request->least = &least;
     planned = make_plan(pipeline, request, fault);
     if (pipeline->job.in.grid.axes < 3 || !is_short(pipeline, planned, fault))
         return planned;
-    pipeline->uncut = find_obstacle(pipeline, request, unit);
-    if (pipeline->uncut != NULL)
+    pipeline->obstacle = find_obstacle(pipeline, request, unit);
+    if (pipeline->obstacle != NULL)
         return planned;
     if (planned)
         ways[pipeline->way_count++] = way_of(pipeline);

@@ -389,17 +389,14 @@ static bool check_copy(const struct plan_request *request, struct fault *fault)
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
-/* Find out which planes are computed: those that are written, unless all must be there before any of them is;
-   and how many planes beside those of a part its levels read: all if they need all. */
-static void settle_planes(struct plan *plan)
+/* Find out which planes are computed: those that are written, unless all must be there before any of them is.
+ */
+static void settle_window(struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
-    const struct levels *levels = &plan->levels;
-    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
     bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
     plan->window = at_once ? plan->job->window : (struct range){0, plan->shape.planes};
-    plan->beside = survey.depth < levels->planes ? survey.level.lag : levels->planes;
 }
 
 /* The planes to be read: those that are written and those beside them, unless all must be there. */
@@ -418,10 +415,15 @@ static struct range read_by(const struct plan *plan)
     return read;
 }
 
-static void count_reading(struct plan *plan, const struct source *source)
+/* Find out what is read: planes beside those of a part as far as its levels read them, all if they need all;
+   and the bytes of it. */
+static void settle_reading(struct plan *plan, const struct source *source)
 {
     const struct job *job = plan->job;
+    const struct levels *levels = &plan->levels;
+    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
 
+    plan->beside = survey.depth < levels->planes ? survey.level.lag : levels->planes;
     plan->read = read_by(plan);
     plan->read_bytes = (uint64_t)job->in.volumes * job_columns(job) *
                        (source->random ? (uint64_t)plan->read.count * job->in_plane_bytes
@@ -483,8 +485,8 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
         return false;
     plan->start = clock_seconds() - begun;
 
-    settle_planes(plan);
-    count_reading(plan, source);
+    settle_window(plan);
+    settle_reading(plan, source);
     taken.count = plan->shares.held;
     devices_name(&taken, plan->device_name, sizeof plan->device_name);
     taken.backend->describe(taken.indices[0], plan->device_text, sizeof plan->device_text);

@@ -435,9 +435,9 @@ static void copy_box(size_t size, const size_t count[3], unsigned char *to, cons
 {
     for (size_t z = 0; z < count[2]; z++) {
         for (size_t y = 0; y < count[1]; y++)
-            sample_gather(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size,
-                          from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
-                          origin->stride[0], count[0]);
+            sample_move(size, to + (target->first + z * target->stride[2] + y * target->stride[1]) * size, 1,
+                        from + (origin->first + z * origin->stride[2] + y * origin->stride[1]) * size,
+                        origin->stride[0], count[0]);
     }
 }
 

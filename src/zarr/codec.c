@@ -352,7 +352,7 @@ static void transpose_back(const struct codec_worker *worker, const unsigned cha
         size_t begin = 0;
         for (size_t i = 0; i < last; i++)
             begin += index[i] * strides[i];
-        sample_gather(size, to, from + begin * size, strides[last], row);
+        sample_move(size, to, 1, from + begin * size, strides[last], row);
         for (size_t i = last; i-- > 0 && ++index[i] == chain->extents[i];)
             index[i] = 0;
     }

@@ -1024,8 +1024,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     const long long columns = static_cast<long long>(job.tiles.count()) * groups;
     job.chunk =
         residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
-    job.tiles.all_narrow =
-        job.tiles.narrow * static_cast<unsigned>(groups * cuda_ceil_divide(planes, job.chunk));
+    job.tiles.all_last = job.tiles.last * static_cast<unsigned>(groups * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(blocks_of<Form>(planes, columns, job.chunk))),
                        dim3(Form::Threads), 0, faces_kernel<Form>, job);
 }

@@ -543,9 +543,12 @@ static inline struct shape cuda_shape_of(const struct cuda_job *job)
     return cuda_with_work(job->op->op->work, [=](auto sample) {
         const auto &view = *static_cast<const cuda_view<decltype(sample)> *>(job->from);
 
-        return (struct shape){static_cast<size_t>(view.nx), static_cast<size_t>(view.rows),
-                              static_cast<size_t>(view.planes), static_cast<unsigned>(view.channels),
-                              false, work_sample(job->op->op->work)};
+        return (struct shape){static_cast<size_t>(view.nx),
+                              static_cast<size_t>(view.rows),
+                              static_cast<size_t>(view.planes),
+                              static_cast<unsigned>(view.channels),
+                              false,
+                              work_sample(job->op->op->work)};
     });
 }
 

@@ -66,14 +66,14 @@ struct cuda_march_number {
  * other: few lanes have columns that do not exist. Lanes that are not side by side load slowly, so these
  * tiles begin before all others of a launch. */
 struct cuda_tiles {
-    unsigned across;       /* side by side, as wide as a warp */
-    unsigned wide, narrow; /* of a plane: as wide as a warp, and those of the last columns */
-    unsigned narrow_lanes; /* side by side in these */
-    unsigned all_narrow;   /* of the launch */
+    unsigned across;     /* side by side, as wide as a warp */
+    unsigned wide, last; /* of a plane: as wide as a warp, and those of the last columns */
+    unsigned last_lanes; /* side by side in these */
+    unsigned all_last;   /* of the launch */
 
     unsigned count() const
     {
-        return wide + narrow;
+        return wide + last;
     }
 };
 
@@ -87,13 +87,12 @@ static inline struct cuda_tiles cuda_tiles_of(long long nx, long long rows, unsi
 
     tiles.wide = tiles.across * static_cast<unsigned>(cuda_ceil_divide(rows, height));
     if (rest > 0)
-        tiles.narrow =
-            static_cast<unsigned>(cuda_ceil_divide(rows, height * (CUDA_WARP / tiles.narrow_lanes)));
+        tiles.last = static_cast<unsigned>(cuda_ceil_divide(rows, height * (CUDA_WARP / tiles.last_lanes)));
     return tiles;
 }
 
 /* Where a thread finds its part of a tile: blocks that follow each other stand side by side. */
-template <bool Narrow> struct cuda_tile_place {
+template <bool Last> struct cuda_tile_place {
     int column, lanes;   /* of tiles; and lanes side by side */
     int lane, row;       /* in the tile's columns; and of all groups of lanes below each other */
     int first_row, rows; /* groups of the tile */
@@ -102,14 +101,14 @@ template <bool Narrow> struct cuda_tile_place {
     CUDA_INLINE cuda_tile_place(const struct cuda_tiles &tiles, unsigned number, int warps,
                                 unsigned warp = threadIdx.x / CUDA_WARP)
     {
-        const bool is_narrow = Narrow && number < tiles.all_narrow;
-        const unsigned tile_number = is_narrow ? number : number - tiles.all_narrow;
-        const unsigned count = is_narrow ? tiles.narrow : tiles.wide, tile = tile_number % count;
-        const unsigned across = is_narrow ? tiles.narrow_lanes : CUDA_WARP;
-        const unsigned tile_row = is_narrow ? tile : tile / tiles.across;
+        const bool is_last = Last && number < tiles.all_last;
+        const unsigned tile_number = is_last ? number : number - tiles.all_last;
+        const unsigned count = is_last ? tiles.last : tiles.wide, tile = tile_number % count;
+        const unsigned across = is_last ? tiles.last_lanes : CUDA_WARP;
+        const unsigned tile_row = is_last ? tile : tile / tiles.across;
         const unsigned in_warp = threadIdx.x % CUDA_WARP;
 
-        column = static_cast<int>(is_narrow ? tiles.across : tile % tiles.across);
+        column = static_cast<int>(is_last ? tiles.across : tile % tiles.across);
         lanes = static_cast<int>(across);
         lane = static_cast<int>(in_warp % across);
         rows = warps * static_cast<int>(CUDA_WARP / across);

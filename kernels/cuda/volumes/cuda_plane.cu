@@ -599,7 +599,7 @@ static long long chunk_of(long long planes, const struct cuda_tiles &tiles, enum
                           long long channels, long long residents)
 {
     const long long columns =
-        channels * (tiles.wide + (rule == EDGE_HOLD || rule == EDGE_WRAP ? 1 : 2) * tiles.narrow);
+        channels * (tiles.wide + (rule == EDGE_HOLD || rule == EDGE_WRAP ? 1 : 2) * tiles.last);
 
     return cuda_march_chunk(planes, Form::MostPlanes, [=](long long length, long long chunks) {
         return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Form::Radius));
@@ -707,8 +707,8 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
         residents > 0
             ? static_cast<int>(chunk_of<Form>(planes, job.tiles, job.rule, job.from.channels, residents))
             : from->form->coarsen;
-    job.tiles.all_narrow =
-        job.tiles.narrow * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
+    job.tiles.all_last =
+        job.tiles.last * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
                        dim3(Form::Threads), shared_bytes<Form>(from->op->op), plane_kernel<Form>, job);
 }
