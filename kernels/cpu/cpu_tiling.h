@@ -75,12 +75,13 @@ static inline bool takes_extreme(const struct op *op)
     return op->rank == 0 || op->rank + 1 == op->tap_count;
 }
 
+/* The samples along an axis that a window of this reach has. */
 static inline size_t span_of(struct reach reach)
 {
     return (size_t)(reach.high - reach.low) + 1;
 }
 
-/* Extremes of windows without gaps along one axis. */
+/* Whether a rank is the extreme of a window without gaps along one axis. */
 static inline bool is_line_of_extremes(const struct op *op)
 {
     return takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||

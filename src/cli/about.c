@@ -91,7 +91,7 @@ static void print_statuses(FILE *stream)
     }
 }
 
-/* How a command is called, and what it does; together: by several processes. */
+/* How a command is called, by itself or as several processes together, and what it does. */
 static const char *usage_of(enum program program, bool together)
 {
     if (together)

@@ -157,7 +157,7 @@ struct source {
     void *state; /* the format's own */
 };
 
-/* An output as far as it says what becomes of a source's header. */
+/* What of an output decides which parts of a source's header it keeps. */
 struct receiver {
     const struct format *format;
     const char *path; /* NULL: it has no name */

@@ -227,7 +227,7 @@ static bool refuse_length(const struct source *source, const struct source_reque
                          hint.text, hint.used > 0 ? ")" : "");
 }
 
-/* The option to give if the samples are of another type of that size, by the place in size_types. */
+/* What to do if the samples have another type of the same size, by the place in size_types. */
 static const char *const other_types[SIZE_TYPES] = {
     " (if they are signed: -t i8)",
     " (if they are signed: -t i16; if floating point: -t f16)",

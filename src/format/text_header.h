@@ -44,11 +44,10 @@ struct known_field {
     unsigned roles;
 };
 
-/* What a word of a header stands for: a type of samples, say. Of several words for one thing, outputs take
-   the first in the table. */
+/* What words of a header stand for: a type of samples, say. Outputs write the first word of that meaning. */
 struct word {
     int meaning;
-    const char *names; /* of which any may stand there, with commas between them */
+    const char *names; /* with commas between them: a header may have any of these */
 };
 
 struct text_header {

@@ -280,7 +280,7 @@ static bool load(const char *file, struct fault *fault)
 
 /* ---- refusals ---- */
 
-/* The description stands on the first page of the file, whichever is at hand. */
+/* The field with the description, which is the first page's, whichever page is at hand. */
 static const char description_field[] = "ImageDescription";
 
 /* Refuse a field of the page at hand, or the description. */

@@ -10,8 +10,8 @@
         __VA_ARGS__, NULL                                                                                    \
     }
 
-/* Members come in their order. Among the names are the micro sign and the Greek letter in UTF-8, the sign in
-   Latin-1, and as Java and XML escape it. */
+/* Rows name their members in order. Among the names of the micrometre are the micro sign and the Greek letter
+   in UTF-8, and the sign in Latin-1 and as Java and XML escape it. */
 static const struct length_unit units[] = {
     {1.0, "mm", "millimeter", 2, 0, NAMES("mm", "millimeter", "millimetre", "millimeters")},
     {1000.0, "m", "meter", 1, 0, NAMES("m", "meter", "metre", "meters")},

@@ -153,7 +153,7 @@ static bool all_reach(const struct plan *plan, size_t count)
     return reach;
 }
 
-/* A share of the planes for each of so many devices, here or elsewhere; false where that does not fit. */
+/* Divide the planes among so many devices, of this process or of several; false where that does not fit. */
 static bool share_among(struct plan *plan, const struct schedule_request *request, size_t count)
 {
     plan->levels.unrolled = levels_wraps(&plan->levels);

@@ -389,8 +389,8 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
     return true;
 }
 
-/* Passes over spool files: they take all steps at once, but for those that do not go together, if that fits;
-   else they are as deep as they can be. */
+/* Passes over spool files. If it fits, they take all steps at once that may go together; else as many as they
+   can. */
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
@@ -534,8 +534,8 @@ static void explain_candidates(const struct schedule_request *request,
     }
 }
 
-/* The least that would do: where all must go at once, in one pass, which may go around the grid; else in one
-   or in many, with the source in a spool file. */
+/* The least memory that would do. Where all steps must go at once, that is one pass, which may go around the
+   grid; elsewhere one pass or several, with the source in a spool file. */
 static size_t least_memory(const struct schedule_request *request)
 {
     const bool once = request->at_once;

@@ -206,8 +206,8 @@ static bool filter_in_fields(struct running *running)
 
 /* ---- over spool files ---- */
 
-/* One pass; of its steps, changes are added up if they are not NULL, and of its planes the extremes may be
-   asked for. */
+/* Make one pass. Changes of its steps are added up unless `changes` is NULL, and extremes of its planes are
+   found if it `measures`. */
 static bool make_pass(struct running *running, const struct route_pass *next, double *changes, bool measures)
 {
     const struct stop from = stops_from(&running->stops, next->from),
