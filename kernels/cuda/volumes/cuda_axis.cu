@@ -1,5 +1,5 @@
-/* Taps along one axis, without gaps: what gauss, box and unsharp masks are made of; and the extremes of such
- * windows, of which erosion and dilation by boxes are made.
+/* Taps along one axis, with a gap or two at most: what gauss and its derivatives, box and unsharp masks are
+ * made of; and the extremes of windows without gaps, of which erosion and dilation by boxes are made.
  *
  * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
  *   and uniform registers; of extremes, a blocked form of van Herk's and Gil and Werman's algorithm.
@@ -47,14 +47,22 @@ template <typename T> struct axis_job {
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
+    int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
     T sign;             /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
-    alignas(16) T weights[Most + cuda_pack_of<T>::samples]; /* along x in packs, as in a row_piece */
+    /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
+    alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
 
     CUDA_INLINE T outside(int number) const
     {
         return edge.rule == EDGE_CONSTANT ? edge.outside[number / channel_lines % channels] : T(0);
+    }
+
+    /* Whether weights from one on have no gap among them. */
+    CUDA_INLINE bool is_dense(int from, int end) const
+    {
+        return end <= gap || from >= gap_end;
     }
 
     CUDA_INLINE bool holds(int index) const
@@ -62,6 +70,16 @@ template <typename T> struct axis_job {
         return ends && edge.rule == EDGE_HOLD && !cuda_reach::inside(reach, index, places);
     }
 };
+
+/* By its bits: all threads of a warp take the same branch, and the compiler sees that they do. */
+CUDA_INLINE bool is_gap(float weight)
+{
+    return arith_bits_f32(weight) == 0;
+}
+CUDA_INLINE bool is_gap(double weight)
+{
+    return arith_bits_f64(weight) == 0;
+}
 
 /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
 template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
@@ -346,6 +364,8 @@ template <typename Form> struct line_tile {
                 break;
             load<Inside>(tap + Slots - 1, rows[(turn + Slots - 1) % Slots]);
             const T weight = job.weights[tap];
+            if (!All && is_gap(weight))
+                continue;
 #pragma unroll
             for (int o = 0; o < Samples; o++) {
 #pragma unroll
@@ -398,19 +418,17 @@ template <typename Form> struct line_tile {
     template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
     {
         T rows[Slots][Pack];
-        int first = 0;
 
 #pragma unroll
         for (int number = 0; number < Slots - 1; number++)
             load<Inside>(number, rows[number]);
-        if constexpr (Inside) {
 #pragma unroll 1
-            for (; first + Slots <= job.span; first += Slots)
-                take_turn<true, true>(first, rows, sums);
+        for (int first = 0, end = Slots; first < job.span; first = end, end += Slots) {
+            if (Inside && end <= job.span && job.is_dense(first, end))
+                take_turn<Inside, true>(first, rows, sums);
+            else
+                take_turn<Inside, false>(first, rows, sums);
         }
-#pragma unroll 1
-        for (; first < job.span; first += Slots)
-            take_turn<Inside, false>(first, rows, sums);
     }
 
     using order = typename order_for<T>::type;
@@ -661,7 +679,7 @@ template <typename Form> struct row_tile {
             cuda_load_packs<Pack>(job.weights + place, weights);
 #pragma unroll
             for (int k = 0; k < Pack; k++) {
-                if (!All && (place + k < piece.skipped || place + k >= end))
+                if (!All && is_gap(weights[k]))
                     continue;
 #pragma unroll
                 for (int s = 0; s < Samples; s++)
@@ -679,7 +697,7 @@ template <typename Form> struct row_tile {
         cuda_load_packs<Samples>(cells, values);
 #pragma unroll 1
         for (int from = 0; from < end; from += turn) {
-            if (from >= piece.skipped && from + turn <= end)
+            if (from >= piece.skipped && from + turn <= end && job.is_dense(from, from + turn))
                 take_turn<true>(cells, from, values, sums);
             else
                 take_turn<false>(cells, from, values, sums);
@@ -836,13 +854,21 @@ enum axis axis_of(const struct op *op)
     return row ? AXIS_ROW : plane ? AXIS_PLANE : AXIS_X;
 }
 
-bool has_gaps(const struct op *op, enum axis axis)
+/* Offsets from the first tap to the last. */
+int span_of(const struct op *op)
 {
-    for (size_t k = 1; k < op->tap_count; k++) {
-        if (offset_along(axis, &op->taps[k]) != offset_along(axis, &op->taps[k - 1]) + 1)
-            return true;
-    }
-    return false;
+    const enum axis axis = axis_of(op);
+
+    return offset_along(axis, &op->taps[op->tap_count - 1]) - offset_along(axis, &op->taps[0]) + 1;
+}
+
+/* Whether taps lie side by side, but for a few of many: a first derivative has none in the middle, and a
+   second one has none where it changes its sign. */
+bool has_few_gaps(const struct op *op)
+{
+    const size_t gaps = static_cast<size_t>(span_of(op)) - op->tap_count;
+
+    return gaps == 0 || (op->kind != OP_RANK && gaps <= 2 && op->tap_count > 2 * gaps + 1);
 }
 
 bool is_extreme(const struct op *op)
@@ -863,18 +889,32 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* The taps of a launch, from one on. */
-template <typename T> void take_taps(const struct op *op, size_t first, axis_job<T> *job)
+/* The taps of a launch, from one on. Returns the first one that is left. */
+template <typename T> size_t take_taps(const struct op *op, size_t first, axis_job<T> *job)
 {
-    const size_t left = op->tap_count - first, most = axis_job<T>::Most;
+    const enum axis axis = axis_of(op);
+    size_t next = first;
 
-    job->low = offset_along(axis_of(op), &op->taps[first]);
-    job->span = static_cast<int>(left < most ? left : most);
+    job->low = offset_along(axis, &op->taps[first]);
+    job->span = 0;
+    job->gap = job->gap_end = 0;
+    const int before = axis == AXIS_X ? row_piece<T>(job->low, 1, 0).skipped : 0;
+    for (T &weight : job->weights)
+        weight = T(0);
+    for (; next < op->tap_count; next++) {
+        const int place = offset_along(axis, &op->taps[next]) - job->low;
+        if (place >= axis_job<T>::Most)
+            break;
+        if (place > job->span) {
+            job->gap = job->gap_end > 0 ? job->gap : before + job->span;
+            job->gap_end = before + place;
+        }
+        job->weights[before + place] = static_cast<T>(op->taps[next].weight);
+        job->span = place + 1;
+    }
     job->resumes = first > 0;
-    job->ends = left <= most;
-    const int before = axis_of(op) == AXIS_X ? row_piece<T>(job->low, job->span, 0).skipped : 0;
-    for (int k = 0; k < job->span; k++)
-        job->weights[before + k] = static_cast<T>(op->taps[first + static_cast<size_t>(k)].weight);
+    job->ends = next == op->tap_count;
+    return next;
 }
 
 /* The first launch of an op, without its fields. */
@@ -903,8 +943,7 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
 {
     using T = typename Form::T;
     const axis_job<T> job = job_of<T>(asked->op, asked->shape, {0, asked->shape->planes});
-    const double launches = static_cast<double>(
-        cuda_ceil_divide(static_cast<long long>(asked->op->tap_count), axis_job<T>::Most));
+    const double launches = static_cast<double>(cuda_ceil_divide(span_of(asked->op), axis_job<T>::Most));
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
@@ -945,7 +984,7 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     if (op->kind == OP_UNSHARP && axis_of(op) == AXIS_X)
         return cuda_refuse(asked->refusal, "an unsharp mask ends with taps along x");
-    if (has_gaps(op, axis_of(op)))
+    if (!has_few_gaps(op))
         return cuda_refuse(asked->refusal, "there are gaps between the taps");
     if (cuda_is_beyond_32_bits(asked))
         return false;
@@ -987,8 +1026,8 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
                 *static_cast<const cuda_view<T> *>(from->to), first_plane, &job);
     job.edge = cuda_edge_of<T>(from->op);
     job.amount = static_cast<T>(op->amount);
-    for (size_t first = 0; first < op->tap_count && error == cudaSuccess; first += axis_job<T>::Most) {
-        take_taps(op, first, &job);
+    for (size_t next = 0; next < op->tap_count && error == cudaSuccess;) {
+        next = take_taps(op, next, &job);
         if (op->kind == OP_UNSHARP && job.ends)
             job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
         error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
