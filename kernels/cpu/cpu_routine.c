@@ -215,17 +215,12 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the highest rung that applies";
 }
 
-/* Of a core, on a sample, in each step of a pass. */
-/* A tap whose weight is an exponential, in taps. */
-#define BILATERAL_TAP 2.0
-
+/* Of a core, on a sample, in each step of a pass. A tap of a bilateral window takes as long as another's. */
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;
     double taps = op->kind == OP_COMBINE ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
-    if (op->kind == OP_BILATERAL)
-        taps *= BILATERAL_TAP;
     if (tiling->engine == CPU_ENGINE_NAIVE)
         return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
     return cpu_tiling_cost(tiling, op) / (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);
