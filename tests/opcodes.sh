@@ -113,7 +113,7 @@ check()
     cuobjdump -sass "$top_builddir/kernels/cuda/$1.o" > "$folder/listing"
     faults "$folder/listing" > "$folder/faults"
     counts=$(grep '^[0-9]* [0-9]*$' "$folder/faults")
-    if grep -v '^[0-9]* [0-9]*$' "$folder/faults" | sed "s/^/FAIL: $1: /" | grep .; then
+    if grep -v '^[0-9]* [0-9]*$' "$folder/faults" | sed "s|^|FAIL: $1: |" | grep .; then
         failed=1
     fi
     echo "$1: ${counts% *} kernels as written, boxes come to ${counts#* }"
@@ -124,9 +124,9 @@ check()
 }
 
 for object in \
-    volumes/cuda_plane volumes/cuda_plane_tma volumes/cuda_axis \
+    volumes/cuda_plane volumes/cuda_plane_tma volumes/cuda_axis volumes/cuda_separable_3d \
     volumes/cuda_fused volumes/cuda_fused_star1 volumes/cuda_fused_star2 volumes/cuda_fused_box27 \
-    pictures/cuda_fused_2d fluxes/cuda_faces; do
+    pictures/cuda_fused_2d pictures/cuda_strip fluxes/cuda_faces; do
     check "$object"
 done
 exit "$failed"
