@@ -195,6 +195,12 @@ voxfilt -i ct.nii -f gauss:1 -e hold --explain 2> ../stderr > ../plan
 grep -q proportion ../plan
 [ $? = 1 ]
 result $? 'which needs no stage where constants stay'
+voxfilt -q -i ct.nii -f clamp:0,0 -o flat.nii
+for spec in gauss:1,order=1,0,0 log:1 gradmag:1; do
+    voxfilt -q -i flat.nii -f $spec -e constant:0 --out-type f32 -o level.raw
+    [ -s level.raw ] && [ "$(tr -d '\000' < level.raw | wc -c)" = 0 ]
+    result $? "$spec of values of 0 among zeros is 0: each pass has the edge of values"
+done
 voxfilt -q -i scan.nii -f identity --spacing 0.5,2,1 -o measured.nii
 poke measured.nii 123 '\002'
 voxfilt -q -i measured.nii -f gauss:1.5u -f unsharp:2u,1 -o units.raw

@@ -417,11 +417,32 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
     return after;
 }
 
+/* Whether a step has a pass that changes the intercept, and another pass behind it. */
+static bool changes_between_passes(const struct stage *stage)
+{
+    enum filter_kind kind = stage->filter->kind;
+    bool passes = kind == FILTER_AXES || kind == FILTER_SUM || kind == FILTER_LENGTH;
+
+    for (size_t chain = 0; passes && chain < stage->body.chains; chain++) {
+        double weight = 1.0;
+        for (size_t axis = 0; axis < 3; axis++) {
+            const struct stencil *along = &stage->body.along[3 * chain + axis];
+            if (along->count == 0)
+                continue;
+            if (weight != 1.0)
+                return true;
+            weight = weight_of_taps(along);
+        }
+    }
+    return false;
+}
+
 bool stage_mixes_intensities(const struct stage *stage)
 {
     const struct intensity after = stage_intensity(stage, stage->steps);
     enum edge_rule edge = stage->edge.rule;
-    bool mixes = edge_has(edge, EDGE_KEEPS_SAMPLE) || (edge_has(edge, EDGE_HAS_VALUE) && stage->steps > 1);
+    bool mixes = edge_has(edge, EDGE_KEEPS_SAMPLE) ||
+                 (edge_has(edge, EDGE_HAS_VALUE) && (stage->steps > 1 || changes_between_passes(stage)));
 
     /* Headers may hold no more than a float. */
     return !intensity_is_same(&after, &stage->intensity) &&
