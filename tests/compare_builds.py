@@ -49,6 +49,7 @@ def stage(pick, flat):
         lambda: ["-f", "unsharp:1,0.5"],
         lambda: ["-f", pick.choice(["log:1", "dog:0.7,1.5", "gradmag:1", "bilateral:1,30"])],
         lambda: ["-f", pick.choice(["median:1", "max:3", "min:2,ball", "percentile:1,30", "order:1,2,x"])],
+        lambda: ["-f", pick.choice(["erode:2", "close:1", "tophat:1,ball", "morphgrad:3", "gauss:1,order=1,0,0"])],
         lambda: ["-f", "scale:0.5,3"],
         lambda: ["-f", 'matrix:"1 2 1; 2 4 2; 1 2 1"/16'.replace('"', ""), "-s", str(pick.randint(1, 4))],
     ]
@@ -81,6 +82,8 @@ def common(pick):
         options += ["--work", "f64"]
     if pick.random() < 0.1:
         options += ["--until", pick.choice(["0.1", "1e-3"])]
+    if pick.random() < 0.15:
+        options += ["--missing", pick.choice(["nan", "7"])]
     return options
 
 
@@ -130,6 +133,15 @@ def volume_job(pick, folder):
         options += ["--out-range", "auto"]
     if pick.random() < 0.1:
         options += ["--out-endian", "big"]
+    if pick.random() < 0.1:
+        mask = os.path.join(folder, "mask.nrrd")
+        with open(mask, "wb") as file:
+            file.write(
+                f"NRRD0004\ntype: uchar\ndimension: {len(extents)}\nsizes: {' '.join(map(str, extents))}\n"
+                "encoding: raw\n\n".encode()
+            )
+            file.write(bytes(pick.choice([0, 1, 1]) for _ in range(samples // channels)))
+        options += ["--mask", mask]
     options += common(pick) + stages(pick, flat)
     return "voxfilt", path, options + outputs(pick, 1 if channels == 1 else 0.7)
 

@@ -102,29 +102,15 @@ static uint64_t count_strays(const struct encoding *encoding, const void *sample
     }
 }
 
-/* A transfer curve, over a row in the units of the file. */
-static void decode_row(real *row, size_t count, const struct encoding *encoding)
+/* A transfer curve, or its inverse into files, over a row in the units of the file. */
+static void transfer_row(real *row, size_t count, const struct encoding *encoding, bool into_file)
 {
-    real max = (real)sample_max(encoding->type);
-    real exponent = (real)encoding->gamma;
+    const real max = (real)sample_max(encoding->type);
+    const real exponent = (real)(into_file ? 1.0 / encoding->gamma : encoding->gamma);
 
     if (encoding->transfer == TRANSFER_SRGB) {
         for (size_t i = 0; i < count; i++)
-            row[i] = real_srgb_to_linear(row[i], max);
-    } else if (encoding->transfer == TRANSFER_GAMMA) {
-        for (size_t i = 0; i < count; i++)
-            row[i] = real_gamma_scaled(row[i], max, exponent);
-    }
-}
-
-static void encode_row(real *row, size_t count, const struct encoding *encoding)
-{
-    real max = (real)sample_max(encoding->type);
-    real exponent = (real)(1.0 / encoding->gamma);
-
-    if (encoding->transfer == TRANSFER_SRGB) {
-        for (size_t i = 0; i < count; i++)
-            row[i] = real_srgb_from_linear(row[i], max);
+            row[i] = into_file ? real_srgb_from_linear(row[i], max) : real_srgb_to_linear(row[i], max);
     } else if (encoding->transfer == TRANSFER_GAMMA) {
         for (size_t i = 0; i < count; i++)
             row[i] = real_gamma_scaled(row[i], max, exponent);
@@ -273,7 +259,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
                        row_of(field, plane, rest_channel(field, encoding, channel), row));
         find_missing(encoding, channel, nx, values);
         if (channel < colours) {
-            decode_row(values, nx, encoding);
+            transfer_row(values, nx, encoding, false);
             point_colour(encoding->points, encoding->point_count, values, nx, values);
         }
         if (mask != NULL)
@@ -317,7 +303,7 @@ static void settle_colour(const struct field *field, const struct encoding *enco
     }
     /* Points read the field at once: a copy that waits for memory would cost more than what they do. */
     point_colour(encoding->points, encoding->point_count, colour, block.count, settled);
-    encode_row(settled, block.count, encoding);
+    transfer_row(settled, block.count, encoding, true);
     if (encoding->alpha && encoding->associated)
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
     mark_missing(encoding, block.count, settled);

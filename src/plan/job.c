@@ -499,8 +499,9 @@ bool job_cut(struct job *job, const size_t extent[HALO_AXES], struct fault *faul
     return true;
 }
 
-bool job_make(const struct job_request *request, const struct source *source, const struct source *mask,
-              struct job *job, struct fault *fault)
+/* Settle all of a job; where that fails, the stages so far are left. */
+static bool settle(const struct job_request *request, const struct source *source, const struct source *mask,
+                   struct job *job, struct fault *fault)
 {
     const struct header *in = &source->header;
 
@@ -527,28 +528,31 @@ bool job_make(const struct job_request *request, const struct source *source, co
     job->encode = encoding_of(job, &job->out, job->in.type, request);
     if ((mask != NULL && !check_mask(mask, source, fault)) || !settle_region(&request->region, job, fault) ||
         !build_stages(request, job, fault) || !settle_intensities(job, source, fault) ||
-        !convert_points(job, fault)) {
-        job_free(job);
+        !convert_points(job, fault))
         return false;
-    }
     /* Stages are there: what they do to alpha, to the range, and whether they do anything at all. */
     settle_alpha(job, alpha_mode_of(job, request));
-    if (!settle_missing(request, source, job, fault)) {
-        job_free(job);
+    if (!settle_missing(request, source, job, fault))
         return false;
-    }
     job->encode.ranged = request->ranged;
     job->encode.low = intensity_sample(&job->intensity, request->low);
     job->encode.high = intensity_sample(&job->intensity, request->high);
     job->measures = request->ranged && request->auto_range;
     job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
     settle_mask(mask, job);
-    if (!job_cut(job, job->region.count, fault)) {
-        job_free(job);
+    if (!job_cut(job, job->region.count, fault))
         return false;
-    }
     job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
     return true;
+}
+
+bool job_make(const struct job_request *request, const struct source *source, const struct source *mask,
+              struct job *job, struct fault *fault)
+{
+    if (settle(request, source, mask, job, fault))
+        return true;
+    job_free(job);
+    return false;
 }
 
 void job_free(struct job *job)

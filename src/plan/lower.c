@@ -9,6 +9,16 @@
 
 #define CENTRAL 0.5 /* a central difference reaches across two samples */
 
+/* A step on its way: what it is made of, and the operations so far. */
+struct lowering {
+    const struct stage *stage;
+    const struct grid *grid;
+    const struct encoding *encoding; /* of the field */
+    enum work_type work;
+    struct step *step;
+    struct fault *fault;
+};
+
 struct shape lower_shape(const struct grid *grid, unsigned channels)
 {
     return (struct shape){
@@ -81,17 +91,18 @@ static bool settle_point(const struct stage *stage, enum work_type work, bool mi
 }
 
 /* A weight that the work type rounds to zero does not exist either. */
-static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *op, struct fault *fault)
+static bool lower_taps(const struct lowering *lower, const struct stencil *stencil, struct op *op)
 {
-    op->taps = mem_alloc(stencil->count, sizeof *op->taps, "the taps", fault);
+    const bool solid = lower->grid->axes == 3;
+
+    op->taps = mem_alloc(stencil->count, sizeof *op->taps, "the taps", lower->fault);
     if (op->taps == NULL)
         return false;
     for (size_t i = 0; i < stencil->count; i++) {
         const struct tap *given = &stencil->taps[i];
         /* The rows of a picture are its planes. */
-        struct op_tap tap = {given->dx, axes == 3 ? given->dy : 0, axes == 3 ? given->dz : given->dy,
-                             given->weight};
-        if (!settle_number(op->work, tap.weight, "a weight", &tap.weight, fault))
+        struct op_tap tap = {given->dx, solid ? given->dy : 0, solid ? given->dz : given->dy, given->weight};
+        if (!settle_number(op->work, tap.weight, "a weight", &tap.weight, lower->fault))
             return false;
         if (tap.weight == 0.0)
             continue;
@@ -104,24 +115,25 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
 }
 
 /* Where weights are asked for, not all of them may be rounded to zero. */
-static bool lower_weights(const struct stencil *stencil, unsigned axes, struct op *op, struct fault *fault)
+static bool lower_weights(const struct lowering *lower, const struct stencil *stencil, struct op *op)
 {
-    return lower_taps(stencil, axes, op, fault) &&
-           (op->tap_count > 0 || stencil->count == 0 || refuse_small(op->work, "every weight", fault));
+    return lower_taps(lower, stencil, op) &&
+           (op->tap_count > 0 || stencil->count == 0 || refuse_small(op->work, "every weight", lower->fault));
 }
 
 /* The constants that EDGE_CONSTANT puts into the channels of a field; channels that the stage does not
  * compute get none. */
-static bool lower_outside(const struct stage *stage, const struct encoding *encoding, struct op *op,
-                          struct fault *fault)
+static bool lower_outside(const struct lowering *lower, struct op *op)
 {
+    const struct encoding *encoding = lower->encoding;
+    const struct stage *stage = lower->stage;
     /* The constant is a value of the file. It becomes a sample, and then goes the way of samples: into light,
        and times alpha where colour is. */
     unsigned channels = encoding_field_channels(encoding);
     struct encoding own = *encoding;
 
     own.premultiply = encoding->premultiply && !stage->leaves_alpha;
-    op->outside = mem_zeroed(channels, sizeof *op->outside, "the edge", fault);
+    op->outside = mem_zeroed(channels, sizeof *op->outside, "the edge", lower->fault);
     if (op->outside == NULL)
         return false;
     encoding_outside(&own, op->work, intensity_sample(&stage->intensity, stage->edge.value), op->outside);
@@ -129,25 +141,26 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
         if (isnan(op->outside[channel]) && encoding->missing)
             continue;
         if (!settle_number(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel],
-                           fault))
+                           lower->fault))
             return false;
     }
     return true;
 }
 
 /* A new operation at the end of the step. */
-static struct op *begin_op(struct step *step, enum op_kind kind, const struct stage *stage,
-                           const struct encoding *encoding, enum work_type work, struct fault *fault)
+static struct op *begin_op(const struct lowering *lower, enum op_kind kind)
 {
+    const struct encoding *encoding = lower->encoding;
+    const struct stage *stage = lower->stage;
     /* A stage that reads no neighbours has no edge: it must not keep others from theirs. */
     const enum edge_rule edge = stage_reads_neighbours(stage) ? stage->edge.rule : EDGE_DEFAULT;
-    struct op *op = &step->ops[step->count];
+    struct op *op = &lower->step->ops[lower->step->count];
 
-    *op = (struct op){.kind = kind, .work = work, .edge = edge, .inner = 1};
+    *op = (struct op){.kind = kind, .work = lower->work, .edge = edge, .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
     op->missing = encoding->missing;
-    op->begins = step->count++ == 0;
-    return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(stage, encoding, op, fault) ? op : NULL;
+    op->begins = lower->step->count++ == 0;
+    return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(lower, op) ? op : NULL;
 }
 
 unsigned lower_joint_channels(const struct stage *stage, const struct encoding *encoding)
@@ -158,26 +171,26 @@ unsigned lower_joint_channels(const struct stage *stage, const struct encoding *
 }
 
 /* What channels share; what a single one has is not shared. */
-static void join_channels(const struct stage *stage, const struct encoding *encoding, struct op *op)
+static void join_channels(const struct lowering *lower, struct op *op)
 {
-    op->joint = lower_joint_channels(stage, encoding);
+    op->joint = lower_joint_channels(lower->stage, lower->encoding);
     if (op_group_most(op) == 1)
         op->joint = 0;
 }
 
 /* Heat that is more than its taps. Its scale is a value, and becomes one of samples. */
-static bool lower_heat(const struct stage *stage, const struct encoding *encoding, struct op *op,
-                       struct fault *fault)
+static bool lower_heat(const struct lowering *lower, struct op *op)
 {
-    const struct heat *heat = &stage->heat;
-    double scale = heat->scale / intensity_unit(&stage->intensity);
+    const struct heat *heat = &lower->stage->heat;
+    double scale = heat->scale / intensity_unit(&lower->stage->intensity);
+    struct fault *fault = lower->fault;
 
     op->kind = OP_HEAT;
     op->flux = heat->flux;
     op->inner = heat->inner;
     op->reacts = heat->reacts;
     if (heat->joint)
-        join_channels(stage, encoding, op);
+        join_channels(lower, op);
     return settle_number(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&
            settle_number(op->work, heat->alpha * heat->dt * scale, "alpha*dt*scale", &op->rate, fault) &&
            settle_number(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
@@ -185,14 +198,14 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
 }
 
 /* The deviation of differences is a value, and becomes one of samples. */
-static bool lower_bilateral(const struct stage *stage, const struct grid *grid,
-                            const struct encoding *encoding, struct op *op, struct fault *fault)
+static bool lower_bilateral(const struct lowering *lower, struct op *op)
 {
-    double range = stage->body.amount / intensity_unit(&stage->intensity);
+    const struct filter_body *body = &lower->stage->body;
+    double range = body->amount / intensity_unit(&lower->stage->intensity);
 
-    join_channels(stage, encoding, op);
-    return lower_weights(&stage->body.taps, grid->axes, op, fault) &&
-           settle_number(op->work, sqrt(0.5) / range, "1/SR", &op->inverse_scale, fault);
+    join_channels(lower, op);
+    return lower_weights(lower, &body->taps, op) &&
+           settle_number(op->work, sqrt(0.5) / range, "1/SR", &op->inverse_scale, lower->fault);
 }
 
 /* Heat that is asked to flow does not stand still because the work type has no number so small. */
@@ -225,15 +238,15 @@ static bool is_plain(const struct heat *heat)
 
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
    for how far the operation reaches. */
-static bool lower_gradient(const struct stage *stage, const struct grid *grid, struct op *op,
-                           struct fault *fault)
+static bool lower_gradient(const struct lowering *lower, struct op *op)
 {
     struct stencil ahead = {0};
     bool lowered = true;
 
-    for (unsigned axis = 0; axis < grid->axes && lowered; axis++)
-        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / stage->spacing[axis], fault);
-    lowered = lowered && lower_weights(&ahead, grid->axes, op, fault);
+    for (unsigned axis = 0; axis < lower->grid->axes && lowered; axis++)
+        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / lower->stage->spacing[axis],
+                              lower->fault);
+    lowered = lowered && lower_weights(lower, &ahead, op);
     op->x.low = -op->x.high;
     op->row.low = -op->row.high;
     op->plane.low = -op->plane.high;
@@ -314,12 +327,10 @@ static void add_pass(struct op *average, const struct op *pass)
 }
 
 /* Chains of weights none of which is below 0, over samples some of which may be missing. */
-static bool lower_average(const struct stage *stage, const struct stencil *passes, size_t count,
-                          const struct grid *grid, const struct encoding *encoding, enum work_type work,
-                          struct step *step, struct fault *fault)
+static bool lower_average(const struct lowering *lower, const struct stencil *passes, size_t count)
 {
     struct op average = {.kind = OP_AVERAGE, .whole = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}};
-    struct op *op = begin_op(step, OP_WEIGH, stage, encoding, work, fault);
+    struct op *op = begin_op(lower, OP_WEIGH);
 
     if (op == NULL)
         return false;
@@ -328,90 +339,96 @@ static bool lower_average(const struct stage *stage, const struct stencil *passe
     for (size_t i = 0; i < count; i++) {
         if (passes[i].count == 0)
             continue;
-        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_weights(&passes[i], grid->axes, op, fault))
+        op = begin_op(lower, OP_TAPS);
+        if (op == NULL || !lower_weights(lower, &passes[i], op))
             return false;
         weigh(op, average.weighed, average.whole[0]);
         add_pass(&average, op);
     }
-    op = begin_op(step, OP_AVERAGE, stage, encoding, work, fault);
+    op = begin_op(lower, OP_AVERAGE);
     if (op == NULL)
         return false;
     op->weighed = average.weighed;
-    op->channels = encoding_field_channels(encoding);
+    op->channels = encoding_field_channels(lower->encoding);
     op->missing = false;
     memcpy(op->whole, average.whole, sizeof op->whole);
     memcpy(op->held, average.held, sizeof op->held);
-    step->last_reader = step->count - 1;
+    lower->step->last_reader = lower->step->count - 1;
     return true;
 }
 
-/* An unsharp mask of a mean that stands there: its taps are the sample alone. */
-static bool lower_sharpening(const struct stage *stage, const struct grid *grid,
-                             const struct encoding *encoding, enum work_type work, struct step *step,
-                             struct fault *fault)
+static bool settle_amount(const struct lowering *lower, struct op *op)
 {
-    struct op *op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
+    return settle_number(lower->work, lower->stage->body.amount, "an amount", &op->amount, lower->fault);
+}
+
+/* An unsharp mask of a mean that stands there: its taps are the sample alone. */
+static bool lower_sharpening(const struct lowering *lower)
+{
+    struct op *op = begin_op(lower, OP_UNSHARP);
     struct stencil centre = {0};
-    bool lowered = op != NULL && stencil_add(&centre, 0, 0, 0, 1.0, fault) &&
-                   lower_weights(&centre, grid->axes, op, fault) &&
-                   settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+    bool lowered = op != NULL && stencil_add(&centre, 0, 0, 0, 1.0, lower->fault) &&
+                   lower_weights(lower, &centre, op) && settle_amount(lower, op);
 
     stencil_free(&centre);
     if (lowered)
         op->missing = false;
-    step->last_reader = step->count - 1;
+    lower->step->last_reader = lower->step->count - 1;
     return lowered;
 }
 
 /* An operation along each axis that is filtered. The last one of unsharp reads the step's input, too. */
-static bool lower_axes(const struct stage *stage, size_t chain, const struct grid *grid,
-                       const struct encoding *encoding, enum work_type work, struct step *step,
-                       struct fault *fault)
+static bool lower_axes(const struct lowering *lower, size_t chain)
 {
+    const struct stencil *along = &lower->stage->body.along[3 * chain];
+    const bool sharpens = lower->stage->filter->kind == FILTER_UNSHARP;
+    struct step *step = lower->step;
     const size_t first = step->count;
-    const bool sharpens = stage->filter->kind == FILTER_UNSHARP;
-    unsigned last = grid->axes - 1;
+    unsigned last = lower->grid->axes - 1;
     struct op *op = NULL;
 
-    while (last > 0 && stage->body.along[3 * chain + last].count == 0)
+    while (last > 0 && along[last].count == 0)
         last--;
-    for (unsigned axis = 0; axis < grid->axes; axis++) {
-        const struct stencil *along = &stage->body.along[3 * chain + axis];
-        if (along->count == 0)
+    for (unsigned axis = 0; axis < lower->grid->axes; axis++) {
+        if (along[axis].count == 0)
             continue;
-        op = begin_op(step, sharpens && axis == last ? OP_UNSHARP : OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_weights(along, grid->axes, op, fault))
+        op = begin_op(lower, sharpens && axis == last ? OP_UNSHARP : OP_TAPS);
+        if (op == NULL || !lower_weights(lower, &along[axis], op))
             return false;
         op->begins = step->count - 1 == first;
     }
     step->last_reader = sharpens ? step->count - 1 : first;
-    return !sharpens || settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+    return !sharpens || settle_amount(lower, op);
+}
+
+/* What combines the chain with what was kept; last: nothing behind it reads that. */
+static struct op *add_combine(const struct lowering *lower, enum combine combine, bool last)
+{
+    struct op *op = begin_op(lower, OP_COMBINE);
+
+    if (op != NULL)
+        op->combine = combine;
+    if (last)
+        lower->step->last_reader = lower->step->count - 1;
+    return op;
 }
 
 /* The operations of a chain, and what combines it with those before it. */
-static bool lower_chain(const struct stage *stage, size_t chain, const struct grid *grid,
-                        const struct encoding *encoding, enum work_type work, struct step *step,
-                        struct fault *fault)
+static bool lower_chain(const struct lowering *lower, size_t chain)
 {
+    const struct stage *stage = lower->stage;
     enum combine combine = combine_of(stage, chain);
-    struct op *op = NULL;
+    struct op *op;
 
-    if (encoding->missing && stage_averages(stage))
-        return lower_average(stage, stage->body.along, grid->axes, grid, encoding, work, step, fault) &&
-               (stage->filter->kind != FILTER_UNSHARP ||
-                lower_sharpening(stage, grid, encoding, work, step, fault));
-    if (!lower_axes(stage, chain, grid, encoding, work, step, fault))
+    if (lower->encoding->missing && stage_averages(stage))
+        return lower_average(lower, stage->body.along, lower->grid->axes) &&
+               (stage->filter->kind != FILTER_UNSHARP || lower_sharpening(lower));
+    if (!lower_axes(lower, chain))
         return false;
     if (combine == COMBINES)
         return true;
-    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
-    if (op == NULL)
-        return false;
-    op->combine = combine;
-    if (chain == 0)
-        step->last_reader = step->count - 1;
-    return settle_number(work, stage->body.amount, "an amount", &op->amount, fault);
+    op = add_combine(lower, combine, chain == 0);
+    return op != NULL && settle_amount(lower, op);
 }
 
 /* Whether the edge rule has nothing but the sample itself outside an axis of a single sample. */
@@ -461,20 +478,18 @@ static void leave_out_missing(struct op *op, const struct filter_body *body)
 }
 
 /* The sample of a rank among those that a window reads. */
-static bool lower_window(const struct stage *stage, size_t rank, const struct stencil *window,
-                         const struct grid *grid, const struct encoding *encoding, enum work_type work,
-                         struct step *step, struct fault *fault)
+static bool lower_window(const struct lowering *lower, size_t rank, const struct stencil *window)
 {
-    struct op *op = begin_op(step, OP_RANK, stage, encoding, work, fault);
+    struct op *op = begin_op(lower, OP_RANK);
 
-    if (op == NULL || !lower_weights(window, grid->axes, op, fault))
+    if (op == NULL || !lower_weights(lower, window, op))
         return false;
     op->rank = rank == FILTER_GREATEST ? op->tap_count - 1 : rank;
-    op->descends = stage->intensity.slope < 0.0;
-    if (encoding->missing)
-        leave_out_missing(op, &stage->body);
+    op->descends = lower->stage->intensity.slope < 0.0;
+    if (lower->encoding->missing)
+        leave_out_missing(op, &lower->stage->body);
     else
-        leave_out_repeats(op, grid);
+        leave_out_repeats(op, lower->grid);
     return true;
 }
 
@@ -497,20 +512,19 @@ static bool multiply_sides(const struct stencil side[3], struct stencil *box, st
 
 /* The extreme of a box is that of its sides, one after another, unless the edge rule holds samples by the
    whole box. Sides along which there is but one sample to read change nothing. */
-static bool lower_rank(const struct stage *stage, size_t rank, const struct grid *grid,
-                       const struct encoding *encoding, enum work_type work, struct step *step,
-                       struct fault *fault)
+static bool lower_rank(const struct lowering *lower, size_t rank)
 {
+    const struct stage *stage = lower->stage;
+    const struct grid *grid = lower->grid;
     const struct stencil *side = stage->body.along;
     const size_t extents[] = {grid->nx, grid->ny, grid->nz}, least = repeats_single(stage->edge.rule) ? 2 : 1;
     struct stencil box = {0};
     bool lowered = true, moves = false;
 
     if (side[0].count == 0)
-        return lower_window(stage, rank, &stage->body.taps, grid, encoding, work, step, fault);
+        return lower_window(lower, rank, &stage->body.taps);
     if (edge_has(stage->edge.rule, EDGE_KEEPS_SAMPLE)) {
-        lowered = multiply_sides(side, &box, fault) &&
-                  lower_window(stage, rank, &box, grid, encoding, work, step, fault);
+        lowered = multiply_sides(side, &box, lower->fault) && lower_window(lower, rank, &box);
         stencil_free(&box);
         return lowered;
     }
@@ -518,97 +532,79 @@ static bool lower_rank(const struct stage *stage, size_t rank, const struct grid
         moves = moves || (side[axis].count > 1 && extents[axis] >= least);
     for (unsigned axis = 0; axis < grid->axes && lowered; axis++) {
         if ((side[axis].count > 1 && extents[axis] >= least) || (axis == 0 && !moves))
-            lowered = lower_window(stage, rank, &side[axis], grid, encoding, work, step, fault);
+            lowered = lower_window(lower, rank, &side[axis]);
     }
     return lowered;
 }
 
 /* After an extreme of what is there: what was missing in the step's input is so again. */
-static bool settle_present(const struct stage *stage, const struct encoding *encoding, enum work_type work,
-                           struct step *step, struct fault *fault)
+static bool settle_present(const struct lowering *lower)
 {
-    struct op *op;
-
-    if (!encoding->missing || step->ops[step->count - 1].missing)
-        return true;
-    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
-    if (op == NULL)
-        return false;
-    op->combine = COMBINE_PRESENT;
-    step->last_reader = step->count - 1;
-    return true;
+    return !lower->encoding->missing || lower->step->ops[lower->step->count - 1].missing ||
+           add_combine(lower, COMBINE_PRESENT, true) != NULL;
 }
 
 /* One rank after the other, or each of the step's input; and what combines the last with what there was
    before. Where a negative slope turns values around, it turns their difference around as well. What is
    missing in one of two results is missing in their difference. */
-static bool lower_ranks(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
-                        enum work_type work, struct step *step, struct fault *fault)
+static bool lower_ranks(const struct lowering *lower)
 {
-    const struct filter_body *body = &stage->body;
-    const bool differs = stage->filter->kind == FILTER_DIFFERENCE;
-    bool rises = !body->apart && body->ranks[0] == FILTER_GREATEST;
-    struct op *op;
+    const struct filter_body *body = &lower->stage->body;
+    const bool differs = lower->stage->filter->kind == FILTER_DIFFERENCE;
+    const bool rises = !body->apart && body->ranks[0] == FILTER_GREATEST;
+    const bool falls = rises == (lower->stage->intensity.slope < 0.0);
+    struct step *step = lower->step;
 
     for (size_t i = 0; i < body->rank_count; i++) {
         size_t first = step->count;
-        if (!lower_rank(stage, body->ranks[i], grid, encoding, work, step, fault) ||
-            ((i == 0 || !differs) && !settle_present(stage, encoding, work, step, fault)))
+        if (!lower_rank(lower, body->ranks[i]) || ((i == 0 || !differs) && !settle_present(lower)))
             return false;
         if (i > 0 && body->apart) {
             step->ops[first].begins = true;
             step->last_reader = first;
         }
     }
-    if (!differs)
-        return true;
-    op = begin_op(step, OP_COMBINE, stage, encoding, work, fault);
-    if (op == NULL)
-        return false;
-    op->combine = rises == (stage->intensity.slope < 0.0) ? COMBINE_FALL : COMBINE_RISE;
-    if (!body->apart)
-        step->last_reader = step->count - 1;
-    return true;
+    return !differs || add_combine(lower, falls ? COMBINE_FALL : COMBINE_RISE, !body->apart) != NULL;
 }
 
 /* The operations of a step, by the kind of filter. */
-static bool lower_into(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
-                       enum work_type work, struct step *step, struct fault *fault)
+static bool lower_ops(const struct lowering *lower)
 {
     static const enum op_kind kinds[] = {
         [FILTER_TAPS] = OP_TAPS,           [FILTER_HEAT] = OP_TAPS,   [FILTER_GRADIENT] = OP_GRADIENT,
         [FILTER_POINT] = OP_POINT,         [FILTER_COVER] = OP_COVER, [FILTER_UNCOVER] = OP_UNCOVER,
         [FILTER_BILATERAL] = OP_BILATERAL,
     };
+    const struct stage *stage = lower->stage;
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
     if (kind == FILTER_RANK || kind == FILTER_DIFFERENCE)
-        return lower_ranks(stage, grid, encoding, work, step, fault);
+        return lower_ranks(lower);
     for (size_t chain = 0; chain < stage->body.chains; chain++) {
-        if (!lower_chain(stage, chain, grid, encoding, work, step, fault))
+        if (!lower_chain(lower, chain))
             return false;
     }
     if (stage->body.chains > 0)
         return true;
-    if (encoding->missing && stage_averages(stage))
-        return lower_average(stage, &stage->body.taps, 1, grid, encoding, work, step, fault);
-    op = begin_op(step, kinds[kind], stage, encoding, work, fault);
+    if (lower->encoding->missing && stage_averages(stage))
+        return lower_average(lower, &stage->body.taps, 1);
+    op = begin_op(lower, kinds[kind]);
     if (op == NULL)
         return false;
     if (kind == FILTER_TAPS)
-        return lower_weights(&stage->body.taps, grid->axes, op, fault);
+        return lower_weights(lower, &stage->body.taps, op);
     if (kind == FILTER_HEAT)
-        return lower_taps(&stage->body.taps, grid->axes, op, fault) &&
-               ((is_plain(&stage->heat) && !op->missing) || lower_heat(stage, encoding, op, fault)) &&
-               check_flow(&stage->heat, op, fault);
+        return lower_taps(lower, &stage->body.taps, op) &&
+               ((is_plain(&stage->heat) && !op->missing) || lower_heat(lower, op)) &&
+               check_flow(&stage->heat, op, lower->fault);
     if (kind == FILTER_POINT)
-        return settle_point(stage, work, op->missing, &op->point, fault);
+        return settle_point(stage, lower->work, op->missing, &op->point, lower->fault);
     if (kind == FILTER_BILATERAL)
-        return lower_bilateral(stage, grid, encoding, op, fault);
+        return lower_bilateral(lower, op);
     if (kind == FILTER_GRADIENT)
-        return lower_gradient(stage, grid, op, fault);
-    lower_cover(encoding, op);
+        return lower_gradient(lower, op);
+    lower_cover(lower->encoding, op);
     return true;
 }
 
@@ -624,8 +620,10 @@ bool lower_point(const struct stage *stage, enum work_type work, bool missing, s
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                  enum work_type work, struct step *step, struct fault *fault)
 {
+    const struct lowering lower = {stage, grid, encoding, work, step, fault};
+
     *step = (struct step){.count = 0};
-    if (lower_into(stage, grid, encoding, work, step, fault))
+    if (lower_ops(&lower))
         return true;
     lower_free(step);
     return fault_prefix(fault, stage->spec);

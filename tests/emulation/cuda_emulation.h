@@ -631,11 +631,6 @@ template <int Bytes> void cuda_copy_async_if(bool wanted, void *shared, const vo
         cuda_copy_async<Bytes>(shared, global);
 }
 
-inline void cuda_copy_row_async(void *shared, const void *global)
-{
-    cuda_copy_async<16>(shared, global);
-}
-
 inline void cuda_commit_copies()
 {
     emulation::commit_copies();

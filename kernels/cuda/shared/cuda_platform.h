@@ -5,9 +5,9 @@
  * through here.
  *
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
- * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_async_if,
- * cuda_copy_row_async and cuda_fetch_box alone; barriers at which threads arrive before they wait through
- * cuda_barrier alone; blocks that await each other through cuda_launch_together and signals alone.
+ * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_async_if and
+ * cuda_fetch_box alone; barriers at which threads arrive before they wait through cuda_barrier alone; blocks
+ * that await each other through cuda_launch_together and signals alone.
  * Everything else of CUDA that they may use by its own name: threadIdx, blockIdx, blockDim, gridDim,
  * __syncthreads, __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync,
  * __any_sync, __ldg, __trap, atomicAdd, atomicMax, vector types. */
@@ -84,17 +84,6 @@ static __device__ __forceinline__ void cuda_copy_async_if(bool wanted, void *sha
 #else
     if (wanted)
         cuda_copy_async<Bytes>(shared, global);
-#endif
-}
-
-/* The same for 16 bytes of a row that is read whole: L2 fetches the 256 bytes around them together. */
-static __device__ __forceinline__ void cuda_copy_row_async(void *shared, const void *global)
-{
-#if __CUDA_ARCH__ >= 800
-    unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
-#else
-    cuda_copy_async<16>(shared, global);
 #endif
 }
 
