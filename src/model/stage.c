@@ -527,15 +527,19 @@ bool stage_is_identity(const struct stage *stage)
     return strcmp(stage->filter->name, "identity") == 0;
 }
 
-bool stage_reads_neighbours(const struct stage *stage)
+/* Whether something holds for the taps of a filter, and for those of all its passes. */
+static bool all_stencils(const struct filter_body *body, bool (*holds)(const struct stencil *stencil))
 {
-    const struct filter_body *body = &stage->body;
-
-    bool reads = stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps);
+    bool all = holds(&body->taps);
 
     for (size_t i = 0; i < FILTER_PASSES; i++)
-        reads = reads || stencil_leaves_centre(&body->along[i]);
-    return reads;
+        all = all && holds(&body->along[i]);
+    return all;
+}
+
+bool stage_reads_neighbours(const struct stage *stage)
+{
+    return stage->filter->kind == FILTER_GRADIENT || !all_stencils(&stage->body, stencil_stays_at_centre);
 }
 
 static bool has_no_negative(const struct stencil *stencil)
@@ -549,24 +553,16 @@ static bool has_no_negative(const struct stencil *stencil)
 
 bool stage_averages(const struct stage *stage)
 {
-    const struct filter_body *body = &stage->body;
     enum filter_kind kind = stage->filter->kind;
 
     return (kind == FILTER_TAPS || kind == FILTER_AXES || kind == FILTER_UNSHARP) &&
-           stage_reads_neighbours(stage) && has_no_negative(&body->taps) &&
-           has_no_negative(&body->along[0]) && has_no_negative(&body->along[1]) &&
-           has_no_negative(&body->along[2]);
+           stage_reads_neighbours(stage) && all_stencils(&stage->body, has_no_negative);
 }
 
 /* The length of a gradient is that of its negative. */
 bool stage_is_asymmetric(const struct stage *stage)
 {
-    const struct filter_body *body = &stage->body;
-    bool symmetric = stencil_is_symmetric(&body->taps);
-
-    for (size_t i = 0; i < FILTER_PASSES; i++)
-        symmetric = symmetric && stencil_is_symmetric(&body->along[i]);
-    return !symmetric && stage->filter->kind != FILTER_LENGTH;
+    return stage->filter->kind != FILTER_LENGTH && !all_stencils(&stage->body, stencil_is_symmetric);
 }
 
 void stage_free(struct stage *stage)

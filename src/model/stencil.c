@@ -115,14 +115,14 @@ double stencil_sum(const struct stencil *stencil)
     return sum;
 }
 
-bool stencil_leaves_centre(const struct stencil *stencil)
+bool stencil_stays_at_centre(const struct stencil *stencil)
 {
     for (size_t i = 0; i < stencil->count; i++) {
         const struct tap *tap = &stencil->taps[i];
         if (tap->dx != 0 || tap->dy != 0 || tap->dz != 0)
-            return true;
+            return false;
     }
-    return false;
+    return true;
 }
 
 unsigned stencil_axes(const struct stencil *stencil)

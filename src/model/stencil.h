@@ -39,8 +39,8 @@ void stencil_flip(struct stencil *stencil);
 /* Whether flipping leaves it as it is. */
 bool stencil_is_symmetric(const struct stencil *stencil);
 
-/* Whether a tap lies off the centre. */
-bool stencil_leaves_centre(const struct stencil *stencil);
+/* Whether no tap lies off the centre. */
+bool stencil_stays_at_centre(const struct stencil *stencil);
 
 /* How many axes a grid needs to have every axis along which a tap lies off the centre; at least 1. */
 unsigned stencil_axes(const struct stencil *stencil);
