@@ -33,10 +33,17 @@ static void run_sweep(struct cpu_sweep *sweep)
         [CPU_ENGINE_FACES] = tiles_part,   [CPU_ENGINE_TILES] = tiles_part,
     };
 
-    if (sweep->tiling->engine == CPU_ENGINE_NAIVE)
+    if (sweep->tiling->engine == CPU_ENGINE_NAIVE) {
         run_naive(sweep);
-    else
-        run_parts(sweep, parts[sweep->tiling->engine]);
+    } else {
+        struct cpu_sweep tiled = *sweep;
+        struct field from = *sweep->from, to = *sweep->to;
+        from.shape = cpu_tiling_shape(sweep->tiling, from.shape);
+        to.shape = cpu_tiling_shape(sweep->tiling, to.shape);
+        tiled.from = &from;
+        tiled.to = &to;
+        run_parts(&tiled, parts[sweep->tiling->engine]);
+    }
     if (sweep->op->kind == OP_UNSHARP)
         sharpen(sweep);
     keep_channels(sweep);

@@ -197,26 +197,30 @@ ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *pl
     }
 }
 
-/* Extremes along x, in place, of keys that fill whole vectors. Each time, runs become four times as long; the
-   last time, they overlap. */
-static void KEYS(extreme_along_x)(const struct ranks *ranks, key *row, size_t count)
+/* Extremes along x of rows side by side, in place. Each time, runs become four times as long; the last time,
+   they overlap. There are fewer of them each time: a longer one reaches farther. */
+static void KEYS(extreme_along_x)(const struct ranks *ranks, key *first, size_t rows, size_t apart)
 {
     const size_t window = ranks->op->tap_count;
     const bool greatest = ranks->op->rank > 0;
 
-    for (size_t run = 1; run < window; run *= RUNS) {
-        const bool two = window <= 2 * run;
-        const key *places[RUNS];
-        for (size_t k = 0; k < RUNS; k++)
-            places[k] = row + size_least(k * run, window - run);
-        if (two && greatest)
-            KEYS(join_runs)(true, 2, places, count, row);
-        else if (two)
-            KEYS(join_runs)(false, 2, places, count, row);
-        else if (greatest)
-            KEYS(join_runs)(true, RUNS, places, count, row);
-        else
-            KEYS(join_runs)(false, RUNS, places, count, row);
+    for (size_t run = 1, longer; run < window; run = longer) {
+        longer = size_least(RUNS * run, window);
+        for (key *row = first; row < first + rows * apart; row += apart) {
+            const size_t count = ranks->width - longer + 1;
+            const bool two = window <= 2 * run;
+            const key *places[RUNS];
+            for (size_t k = 0; k < RUNS; k++)
+                places[k] = row + size_least(k * run, window - run);
+            if (two && greatest)
+                KEYS(join_runs)(true, 2, places, count, row);
+            else if (two)
+                KEYS(join_runs)(false, 2, places, count, row);
+            else if (greatest)
+                KEYS(join_runs)(true, RUNS, places, count, row);
+            else
+                KEYS(join_runs)(false, RUNS, places, count, row);
+        }
     }
 }
 
@@ -597,7 +601,7 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
  * window, so that a window is the end of one block and the start of the next: the extremes of all ends are
  * made backwards, those of starts as rows come. In a run that is shorter than the window, the shortest end is
  * what all its windows share. Ends that begin before the rows that count are the same as the first that does
- * not. */
+ * not. Rows that are not the ends of a next block share one place. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
                                  int64_t centre)
 {
@@ -625,7 +629,8 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
             KEYS(extreme_row)(greatest, end - pitch, end, count, end - pitch);
         KEYS(put_row)(ranks, block, centre, ends + first * pitch);
         for (int64_t i = 1; i <= side && block + i < own.end; i++) {
-            key *row = coming + (size_t)(i - 1) * pitch, *end = ends + size_most((size_t)i, first) * pitch;
+            key *row = coming + (block + side < own.end ? (size_t)(i - 1) * pitch : 0);
+            const key *end = ends + size_most((size_t)i, first) * pitch;
             if (next + i - 1 < counted.end) {
                 if (!KEYS(fill_along)(ranks, next + i - 1, centre, row))
                     return false;
@@ -658,7 +663,7 @@ static bool KEYS(extremes_in_rows)(const struct ranks *ranks, struct span own, i
             if (!KEYS(fill_along)(ranks, at + (int64_t)i, centre, ranks->ring + i * apart))
                 return false;
         }
-        KEYS(extreme_along_x)(ranks, ranks->ring, rows * apart);
+        KEYS(extreme_along_x)(ranks, ranks->ring, rows, apart);
         for (size_t i = 0; i < rows; i++)
             KEYS(put_row)(ranks, at + (int64_t)i, centre, ranks->ring + i * apart);
     }

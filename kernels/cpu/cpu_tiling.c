@@ -35,9 +35,11 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* Likewise of a row of orders, of which a window takes several; and the samples behind it that two vectors of
-   16 bits may write, or of 8 bits, where samples have no more. */
+/* Likewise of a row of orders, of which a window takes several, and of a row that is a whole plane, whose
+   parts memory brings the sooner the longer they are; and the samples behind it that two vectors of 16 bits
+   may write, or of 8 bits, where samples have no more. */
 #define RANK_BYTES        ((size_t)2 << 10)
+#define RANK_PLANE_BYTES  ((size_t)4 << 10)
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
@@ -86,13 +88,14 @@
 /* Ranks in narrow fields, whose keys have one byte or two: what part they take of the work of wide keys. For
    each byte, what a network takes besides, a tap of the median of all nearest neighbours, and an extreme
    along one axis. An extreme through planes also takes some work for each plane that it reads, since the next
-   slab reads most of them again. */
+   slab reads most of them again, up to so many: then slabs become longer. */
 #define NARROW_BYTES       0.33
 #define NARROW_SHORTS      0.6
 #define NARROW_NETWORK     5.0
 #define NARROW_NEAREST_TAP 0.75
 #define NARROW_LINE        1.0
-#define NARROW_PLANE       0.4
+#define NARROW_PLANE       0.2
+#define NARROW_PLANES      40.0
 
 /* Counting, for each plane of the box. */
 #define COUNTED_PLANE 620.0
@@ -550,7 +553,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     if (tiling->counts)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_line_of_extremes(op))
-        return NARROW_LINE * bytes + (tiling->tile_rows > 1 && moves(op->plane) ? NARROW_PLANE * taps : 0.0);
+        return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES) : 0.0));
     if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
         return taps * NARROW_NEAREST_TAP * bytes;
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
@@ -617,7 +620,8 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        set_tile(tiling, shape, tiling->counts ? COUNTED_COLUMNS : engine->width / tiling->sample);
+        size_t bytes = tiling->flat ? RANK_PLANE_BYTES : engine->width;
+        set_tile(tiling, shape, tiling->counts ? COUNTED_COLUMNS : bytes / tiling->sample);
         return;
     }
     /* Of equal prices, the widest. */
@@ -634,15 +638,25 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
 void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct shape *shape, struct tile *offers,
                        size_t most)
 {
+    const struct shape tiled = cpu_tiling_shape(tiling, *shape);
     size_t count = 0, last = 0;
 
     for (size_t i = 0; i < WIDTHS && count < most; i++) {
         struct cpu_tiling form = *tiling;
-        set_tile(&form, shape, widths[i]);
+        set_tile(&form, &tiled, widths[i]);
         if (form.tile_x != last && form.tile_x != tiling->tile_x)
             offers[count++] = (struct tile){(unsigned)form.tile_x, (unsigned)form.tile_rows};
         last = form.tile_x;
     }
+}
+
+struct shape cpu_tiling_shape(const struct cpu_tiling *tiling, struct shape shape)
+{
+    if (tiling->flat) {
+        shape.nx *= shape.rows;
+        shape.rows = 1;
+    }
+    return shape;
 }
 
 void cpu_tiling_none(struct cpu_tiling *tiling)
@@ -691,7 +705,11 @@ static size_t slot_sample(const struct op *op, const struct shape *shape)
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
                      unsigned steps, size_t tile_x, size_t tile_rows)
 {
+    struct shape tiled;
+
     *tiling = (struct cpu_tiling){.steps = steps,
+                                  .flat = is_rank(op) && shape->narrow && shape->rows > 1 && !moves(op->x) &&
+                                          !moves(op->row),
                                   .sample = slot_sample(op, shape),
                                   .counts = is_counted(op, shape),
                                   .x = margin_of(op->x, op->edge),
@@ -699,6 +717,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
                                   .plane = margin_of(op->plane, op->edge),
                                   .groups = op_group_count(op),
                                   .layers = op_group_most(op)};
+    tiled = cpu_tiling_shape(tiling, *shape);
     choose_engine(tiling, op);
     /* A wished tile is taken as it is, another is chosen by its price. */
     if (tile_x > 0) {
@@ -706,11 +725,11 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
         tiling->tile_rows = tile_rows;
         set_slot(tiling);
     } else {
-        choose_tile(tiling, op, shape);
+        choose_tile(tiling, op, &tiled);
     }
     if (exceeds_arena(tiling) || wish_exceeds_arena(tiling, tile_x, tile_rows))
         return false;
-    set_kept(tiling, shape);
+    set_kept(tiling, &tiled);
     lay_out(tiling, op);
     return tiling->layout.bytes <= ARENA_BYTES;
 }

@@ -113,6 +113,7 @@ struct cpu_tiling {
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
     bool counts;   /* ranks are found by counting */
+    bool flat; /* windows lie along the planes alone, and each plane is one row: its parts can be longer */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;
@@ -132,6 +133,9 @@ struct cpu_tiling {
 struct cpu_cut {
     size_t rows, planes;
 };
+
+/* The grid as tiles see it, where a plane may be one row. */
+struct shape cpu_tiling_shape(const struct cpu_tiling *tiling, struct shape shape);
 
 /* One step, by the engine that has no tiles. */
 void cpu_tiling_none(struct cpu_tiling *tiling);

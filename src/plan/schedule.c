@@ -76,8 +76,8 @@ static bool is_cached(const struct schedule_request *request)
 
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
    level finds in the caches what the one before has left. Planes too large for that are read again by the
-   next slab, which is why it is no shorter than what lies between the levels. Narrow fields have slabs of no
-   more samples: their memory is sooner there. */
+   next slab, which is why it is no shorter than what lies between the levels, or twice that in narrow fields.
+   Else these have slabs of no more samples: their memory is sooner there. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
@@ -87,6 +87,7 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
+    between *= request->wide_plane_bytes > request->field_plane_bytes ? 2 : 1;
     return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
 }
 
