@@ -201,6 +201,13 @@ for spec in gauss:1,order=1,0,0 log:1 gradmag:1; do
     [ -s level.raw ] && [ "$(tr -d '\000' < level.raw | wc -c)" = 0 ]
     result $? "$spec of values of 0 among zeros is 0: each pass has the edge of values"
 done
+cp ct.nii falling.nii
+poke falling.nii 112 '\000\000\000\300'
+for filter in tophat:1 blackhat:1; do
+    voxfilt -q -i falling.nii -f $filter -f $filter --out-type f32 -o stages.nii
+    voxfilt -q -i falling.nii -f $filter -s 2 --out-type f32 -o steps.nii
+    same "$filter: under a negative slope two steps are two stages" stages.nii steps.nii
+done
 voxfilt -q -i scan.nii -f identity --spacing 0.5,2,1 -o measured.nii
 poke measured.nii 123 '\002'
 voxfilt -q -i measured.nii -f gauss:1.5u -f unsharp:2u,1 -o units.raw

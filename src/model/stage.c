@@ -444,9 +444,12 @@ bool stage_mixes_intensities(const struct stage *stage)
     bool mixes = edge_has(edge, EDGE_KEEPS_SAMPLE) ||
                  (edge_has(edge, EDGE_HAS_VALUE) && (stage->steps > 1 || changes_between_passes(stage)));
 
-    /* Headers may hold no more than a float. */
+    /* After a step of morphology that takes samples in falling order, the next one would take them in rising
+       order. Headers may hold no more than a float. */
     return !intensity_is_same(&after, &stage->intensity) &&
            (stage->until > 0.0 || !isfinite((float)after.intercept) ||
+            (stage->filter->kind == FILTER_DIFFERENCE && !stage->body.apart && stage->steps > 1 &&
+             stage->intensity.slope < 0.0) ||
             (mixes && stage_reads_neighbours(stage)));
 }
 

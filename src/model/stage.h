@@ -80,8 +80,8 @@ double stage_weight(const struct stage *stage);
    stored, and so leaves w times the intercept. */
 struct intensity stage_intensity(const struct stage *stage, uint64_t steps);
 
-/* Whether the result has no single intensity: some samples keep theirs or come from the edge, or the number
-   of steps is not known in advance. */
+/* Whether the result has no single intensity: some samples keep theirs or come from the edge, the number of
+   steps is not known in advance, or steps would take samples in different orders. */
 bool stage_mixes_intensities(const struct stage *stage);
 
 /* Settle what POINT_SCALE adds to samples, so that it leaves the intensity alone. Other stages stay. */
