@@ -215,16 +215,6 @@ static size_t planes_together(size_t rows, size_t planes)
     return together < planes ? together : planes;
 }
 
-/* Rows are added in order, whoever has summed them. */
-static double plane_sum(const double *row_sums, size_t rows)
-{
-    double sum = 0.0;
-
-    for (size_t row = 0; row < rows; row++)
-        sum += row_sums[row];
-    return sum;
-}
-
 static bool change_planes(struct device *device, const struct field *a, const struct field *b,
                           unsigned channels, bool missing, struct range planes, double *sums,
                           struct fault *fault)
@@ -241,8 +231,12 @@ static bool change_planes(struct device *device, const struct field *a, const st
         part.count = left < together ? left : together;
         threads = cpu_device_threads(device, samples_of(&a->shape, part.count));
         device->build->kernels[a->work]->change_rows(a, b, channels, missing, part, row_sums, &threads);
-        for (size_t i = 0; i < part.count * channels; i++)
-            *sums++ = plane_sum(row_sums + i * rows, rows);
+        /* Rows are added in order, whoever has summed them. */
+        for (size_t i = 0; i < part.count * channels; i++, sums++) {
+            *sums = 0.0;
+            for (size_t row = 0; row < rows; row++)
+                *sums += row_sums[i * rows + row];
+        }
     }
     mem_free(row_sums);
     return true;

@@ -45,12 +45,6 @@ static void raise_peak(atomic_uint_least64_t *peak, uint64_t rank)
         ;
 }
 
-static void add_to_peaks(struct peaks *peaks, double least, double greatest)
-{
-    raise_peak(&peaks->least, ~arith_rank_f64(least));
-    raise_peak(&peaks->greatest, arith_rank_f64(greatest));
-}
-
 static void add_peaks(struct extremes *extremes, struct peaks *peaks)
 {
     double least, greatest;
@@ -536,8 +530,10 @@ static void measure_rows(void *context, size_t first, size_t count, unsigned mem
     (void)member;
     for (size_t i = first; i < first + count; i++)
         measure_row(measuring, measuring->first_plane + i / in_plane, i % in_plane, &least, &greatest);
-    if (least <= greatest)
-        add_to_peaks(&measuring->peaks, (double)least, (double)greatest);
+    if (least > greatest)
+        return;
+    raise_peak(&measuring->peaks.least, ~arith_rank_f64((double)least));
+    raise_peak(&measuring->peaks.greatest, arith_rank_f64((double)greatest));
 }
 
 static void measure_planes(const struct field *field, const struct encoding *encoding, struct range planes,

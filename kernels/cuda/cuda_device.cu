@@ -144,18 +144,12 @@ static bool read_attribute(const struct device *device, cudaDeviceAttr attribute
     return true;
 }
 
-/* Lanes of a multiprocessor for f32, by compute capability. */
-static double lanes_of(const cudaDeviceProp *properties)
-{
-    const int code = 10 * properties->major + properties->minor;
-
-    return code < 86 && code != 61 ? 64.0 : 128.0;
-}
-
 /* The peaks of the device: of its memory, with two transfers a clock, and of its lanes, with a multiply-add a
  * clock. */
 static bool read_speeds(struct device *device, const cudaDeviceProp *properties, struct fault *fault)
 {
+    const int code = 10 * properties->major + properties->minor;
+    const double lanes = code < 86 && code != 61 ? 64.0 : 128.0; /* of a multiprocessor, for f32 */
     double clock, memory_clock, bus_bits, ratio;
 
     if (!read_attribute(device, cudaDevAttrClockRate, &clock, fault) ||
@@ -165,7 +159,7 @@ static bool read_speeds(struct device *device, const cudaDeviceProp *properties,
         return false;
     device->limits.bytes_per_second = 2.0 * 1e3 * memory_clock * bus_bits / 8.0;
     device->limits.operations_per_second[WORK_F32] =
-        2.0 * 1e3 * clock * lanes_of(properties) * properties->multiProcessorCount;
+        2.0 * 1e3 * clock * lanes * properties->multiProcessorCount;
     device->limits.operations_per_second[WORK_F64] = device->limits.operations_per_second[WORK_F32] / ratio;
     return true;
 }
@@ -313,13 +307,6 @@ static bool create_count(struct device *device, void **count, size_t bytes, stru
            cuda_device_check(cudaMemsetAsync(*count, 0, bytes, device->stream), device, "a count", fault);
 }
 
-static bool create_counts(struct device *device, struct fault *fault)
-{
-    return create_count(device, reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes,
-                        fault) &&
-           create_count(device, reinterpret_cast<void **>(&device->peaks), sizeof *device->peaks, fault);
-}
-
 bool cuda_device_open(struct device **result, const struct device_request *request, struct fault *fault)
 {
     struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
@@ -335,7 +322,9 @@ bool cuda_device_open(struct device **result, const struct device_request *reque
         cuda_device_create_stream(device, &device->incoming, fault) &&
         cuda_device_create_stream(device, &device->outgoing, fault) &&
         cuda_device_create_stream(device, &device->tallies, fault) && create_spans(device, fault) &&
-        create_counts(device, fault) && read_memory(device, request->memory, fault)) {
+        create_count(device, reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes, fault) &&
+        create_count(device, reinterpret_cast<void **>(&device->peaks), sizeof *device->peaks, fault) &&
+        read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
     }

@@ -111,13 +111,14 @@ bool cuda_sums_change(struct device *device, const struct field *a, const struct
     return true;
 }
 
-static bool put_anchors(struct device *device, const double *anchors, size_t bytes, struct fault *fault)
+/* Copy what statistics need to the device. */
+static bool send(struct device *device, struct cuda_store *store, const void *from, size_t bytes,
+                 const char *what, struct fault *fault)
 {
-    return reserve(device, &device->anchors, bytes, "anchors", fault) &&
-           cuda_device_check(cudaMemcpyAsync(device->anchors.samples, anchors, bytes, cudaMemcpyHostToDevice,
-                                             device->tallies),
-                             device, "anchors", fault) &&
-           cuda_device_check(cudaStreamSynchronize(device->tallies), device, "anchors", fault);
+    return reserve(device, store, bytes, what, fault) &&
+           cuda_device_check(
+               cudaMemcpyAsync(store->samples, from, bytes, cudaMemcpyHostToDevice, device->tallies), device,
+               what, fault);
 }
 
 /* Find the anchors on the host, one for each channel of each plane, and send them to the device. */
@@ -136,18 +137,10 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
             tally_anchor(encoding, static_cast<unsigned>(i % encoding->channels),
                          static_cast<const unsigned char *>(samples) + i / encoding->channels * plane_bytes,
                          shape->nx * shape->rows);
-    done = put_anchors(device, anchors, count * sizeof *anchors, fault);
+    done = send(device, &device->anchors, anchors, count * sizeof *anchors, "anchors", fault) &&
+           cuda_device_check(cudaStreamSynchronize(device->tallies), device, "anchors", fault);
     mem_free(anchors);
     return done;
-}
-
-/* Copy packed planes to the device. */
-static bool send_tallied(struct device *device, const void *samples, size_t bytes, struct fault *fault)
-{
-    return reserve(device, &device->tallied, bytes, "statistics", fault) &&
-           cuda_device_check(cudaMemcpyAsync(device->tallied.samples, samples, bytes, cudaMemcpyHostToDevice,
-                                             device->tallies),
-                             device, "statistics", fault);
 }
 
 bool cuda_sums_tally(struct device *device, const struct encoding *encoding, const struct shape *shape,
@@ -157,7 +150,8 @@ bool cuda_sums_tally(struct device *device, const struct encoding *encoding, con
 
     if (!set_anchors(device, encoding, shape, samples, planes, fault) ||
         !reserve_scratch(device, cuda_tally_scratch(shape, planes), bytes, device->tallies, fault) ||
-        !send_tallied(device, samples, cuda_planes_packed_bytes(shape, encoding, planes), fault) ||
+        !send(device, &device->tallied, samples, cuda_planes_packed_bytes(shape, encoding, planes),
+              "statistics", fault) ||
         !cuda_device_check(cuda_tally(&device->reduction, encoding, shape, device->tallied.samples, planes,
                                       static_cast<const double *>(device->anchors.samples),
                                       device->scratch.samples,

@@ -615,21 +615,17 @@ __global__ void __launch_bounds__(CUDA_WARP *Form::Warps, Form::residents(cuda_c
 
 /* ---- the host ---- */
 
-/* Operations of a sample, for forecasts: of a bisection, and of the networks with all that is around them. */
-double rank_operations(const struct op *op)
-{
-    const double taps = static_cast<double>(op->tap_count), look = 6, rounds = 8;
-
-    return op->rank == 0 || op->rank + 1 == op->tap_count ? look * taps : (1 + rounds) * look * taps;
-}
-
 template <typename T> bool rank_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (asked->op->kind != OP_RANK)
+    const struct op *op = asked->op;
+    const double look = 6, rounds = 8; /* operations of a tap, and bisections after the extremes are known */
+
+    if (op->kind != OP_RANK)
         return cuda_refuse(asked->refusal, "nothing is chosen by its rank");
-    *form = each_form(asked, asked->op->missing ? reinterpret_cast<const void *>(&rank_kernel<T, true>)
-                                                : reinterpret_cast<const void *>(&rank_kernel<T, false>));
-    form->operations_per_update = rank_operations(asked->op);
+    *form = each_form(asked, op->missing ? reinterpret_cast<const void *>(&rank_kernel<T, true>)
+                                         : reinterpret_cast<const void *>(&rank_kernel<T, false>));
+    form->operations_per_update = look * static_cast<double>(op->tap_count) *
+                                  (op->rank == 0 || op->rank + 1 == op->tap_count ? 1 : 1 + rounds);
     return true;
 }
 
