@@ -876,11 +876,6 @@ bool is_extreme(const struct op *op)
     return op->kind == OP_RANK && op->tap_count > 1 && (op->rank == 0 || op->rank + 1 == op->tap_count);
 }
 
-const struct reach *reach_along(const struct op *op, enum axis axis)
-{
-    return axis == AXIS_X ? &op->x : axis == AXIS_ROW ? &op->row : &op->plane;
-}
-
 /* Call act with the form for an op. */
 template <typename T, typename Act> auto with_form(const struct op *op, Act act)
 {
@@ -934,7 +929,7 @@ template <typename T> axis_job<T> job_of(const struct op *op, const struct shape
     job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, row_form<T, false>::Columns));
     job.sign = op->descends ? T(-1) : T(1);
     job.flip = op->rank > 0 ? -1 : 0;
-    job.reach = *reach_along(op, axis);
+    job.reach = axis == AXIS_X ? op->x : axis == AXIS_ROW ? op->row : op->plane;
     take_taps(op, 0, &job);
     return job;
 }
@@ -994,18 +989,6 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
     return true;
 }
 
-/* The first line, in plane `first`, and the steps from line to line and from place to place. */
-template <typename T>
-void find_fields(enum axis axis, const cuda_view<T> &from, const cuda_view<T> &to, long long first,
-                 axis_job<T> *job)
-{
-    job->from = from.row(first, 0, 0);
-    job->to = to.row(first, 0, 0);
-    job->line = axis == AXIS_ROW ? from.pitch * from.rows : from.pitch;
-    job->place = static_cast<unsigned>((axis == AXIS_ROW ? from.pitch : from.plane_stride()) *
-                                       static_cast<long long>(sizeof(T)));
-}
-
 template <typename Form> cudaError_t launch(const axis_job<typename Form::T> &job, cudaStream_t stream)
 {
     return CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), Form::shared_bytes(job),
@@ -1016,14 +999,19 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
 {
     const struct op *op = from->op->op;
     const struct shape shape = cuda_shape_of(from);
-    const long long first_plane = axis_of(op) == AXIS_PLANE ? 0 : static_cast<long long>(from->planes.first);
+    const enum axis axis = axis_of(op);
+    const long long first_plane = axis == AXIS_PLANE ? 0 : static_cast<long long>(from->planes.first);
+    const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
     axis_job<T> job = job_of<T>(op, &shape, from->planes);
     cudaError_t error = cudaSuccess;
 
     if (from->planes.count == 0)
         return cudaSuccess;
-    find_fields(axis_of(op), *static_cast<const cuda_view<T> *>(from->from),
-                *static_cast<const cuda_view<T> *>(from->to), first_plane, &job);
+    job.from = source.row(first_plane, 0, 0);
+    job.to = static_cast<const cuda_view<T> *>(from->to)->row(first_plane, 0, 0);
+    job.line = axis == AXIS_ROW ? source.pitch * source.rows : source.pitch;
+    job.place = static_cast<unsigned>((axis == AXIS_ROW ? source.pitch : source.plane_stride()) *
+                                      static_cast<long long>(sizeof(T)));
     job.edge = cuda_edge_of<T>(from->op);
     job.amount = static_cast<T>(op->amount);
     for (size_t next = 0; next < op->tap_count && error == cudaSuccess;) {
