@@ -120,7 +120,7 @@ template <typename T> static bool fused_shape(const struct cuda_question *asked,
     const struct fused_walk *walk = fused_find(asked->limits, asked->op, asked->shape);
 
     if (wished == 1)
-        return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
+        return cuda_refuse(asked->refusal, "it needs more than one step a pass");
     if (cuda_is_beyond_32_bits(asked)) /* rung plane takes a single step that is left */
         return false;
     if (walk == NULL || wished < walk->steps)
