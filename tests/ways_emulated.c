@@ -63,6 +63,9 @@ bool ways_cuda_become(enum ways_cuda_kind kind)
 {
     struct emulation_device device = *usual_device();
 
+    /* A GPU that is an older one already has limits of its own (CUDA_EMULATION_CAPABILITY). */
+    if (kind == WAYS_CUDA_OLD && device.major < 9)
+        return false;
     if (kind == WAYS_CUDA_OLD) {
         device.major = 7;
         device.minor = 0;

@@ -85,6 +85,31 @@ constexpr struct emulation_device default_device = {
     false,                  /* not unlockable */
 };
 
+/* What a multiprocessor of other compute capabilities has instead, as CUDA's guide tells it. */
+constexpr struct {
+    int major, minor;
+    int threads, blocks;
+    std::size_t block_shared, shared; /* a block with the opt-in, a multiprocessor */
+} other_capabilities[] = {
+    {7, 5, 1024, 16, 64 << 10, 64 << 10},    {8, 0, 2048, 32, 163 << 10, 164 << 10},
+    {8, 6, 1536, 16, 99 << 10, 100 << 10},   {8, 9, 1536, 24, 99 << 10, 100 << 10},
+    {10, 0, 2048, 32, 227 << 10, 228 << 10}, {12, 0, 1536, 24, 99 << 10, 100 << 10},
+};
+
+void take_capability(struct emulation_device *device, unsigned long long code)
+{
+    for (const auto &other : other_capabilities) {
+        if (static_cast<unsigned long long>(10 * other.major + other.minor) != code)
+            continue;
+        device->major = other.major;
+        device->minor = other.minor;
+        device->threads_per_multiprocessor = other.threads;
+        device->blocks_per_multiprocessor = other.blocks;
+        device->shared_per_block_opt_in = other.block_shared;
+        device->shared_per_multiprocessor = other.shared;
+    }
+}
+
 /* What CUDA itself keeps of a block's shared memory. */
 constexpr std::size_t reserved_shared_bytes = 1024;
 
@@ -165,6 +190,7 @@ void runtime::reset()
     gpus.reset();
     last_error() = cudaSuccess;
     device = default_device;
+    take_capability(&device, environment_number("CUDA_EMULATION_CAPABILITY", 90));
     device.count = static_cast<int>(
         environment_number("CUDA_EMULATION_DEVICES", static_cast<unsigned long long>(device.count)));
     device.memory_bytes = environment_number("CUDA_EMULATION_MEMORY", device.memory_bytes);
