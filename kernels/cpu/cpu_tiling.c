@@ -72,18 +72,21 @@
 #define FACE_ALONE       1.85
 #define REACTION         13.0
 
-/* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box whose columns are
-   sorted once, and in another window; of the median of all nearest neighbours in a volume, through one; of a
-   bisection; of an extreme. An extreme along one axis, however long. How many times longer ranks take where
-   samples may be missing: of nearest neighbours, and others. */
-#define NETWORK_TAP     1.8
-#define ALONE_TAP       3.5
-#define NEAREST_TAP     0.45
-#define BISECTED_TAP    100.0
-#define EXTREME_TAP     5.0
-#define EXTREME_LINE    100.0
-#define PRESENT_NEAREST 2.5
-#define PRESENT         1.25
+/* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box of a volume and
+   of a plane, whose columns are sorted once, and in another window; of the median of all nearest neighbours,
+   through one of its own; of a bisection; of an extreme. An extreme along one axis, and each of its taps. How
+   many times longer ranks take where samples may be missing: of nearest neighbours, and others. */
+#define VOLUME_TAP       1.22
+#define NETWORK_TAP      1.8
+#define ALONE_TAP        3.5
+#define NEAREST_TAP      4.6
+#define BISECTED_TAP     100.0
+#define EXTREME_TAP      5.0
+#define EXTREME_LINE_F32 10.0
+#define EXTREME_LINE_F64 30.0
+#define EXTREME_LINE_TAP 0.15
+#define PRESENT_NEAREST  2.2
+#define PRESENT          1.25
 
 /* Ranks in narrow fields, whose keys have one byte or two: what part they take of the work of wide keys. For
    each byte, what a network takes besides, a tap of the median of all nearest neighbours, and an extreme
@@ -529,24 +532,32 @@ static bool shares_columns(const struct op *op)
     return x > 1 && column > 1 && op->tap_count == x * column;
 }
 
+/* The median of nine neighbours in a plane, or of 27 in a volume. */
+static bool is_nearest_median(const struct op *op)
+{
+    return op->rank == op->tap_count / 2 && op_radius(op) == 1 &&
+           (op->tap_count == BOX_TAPS || (op->tap_count == PICTURE_BOX && shares_columns(op)));
+}
+
 static double wide_rank_work(const struct op *op)
 {
     double taps = (double)op->tap_count, depth = log2(taps);
+    double sorted = moves(op->row) && moves(op->plane) ? VOLUME_TAP : NETWORK_TAP;
 
     if (takes_extreme(op))
-        return is_line_of_extremes(op) ? EXTREME_LINE : taps * EXTREME_TAP;
-    if (op->rank == op->tap_count / 2 && op->tap_count == BOX_TAPS && op_radius(op) == 1)
-        return taps * depth * depth * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
+        return !is_line_of_extremes(op)
+                   ? taps * EXTREME_TAP
+                   : taps * EXTREME_LINE_TAP + (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64);
+    if (is_nearest_median(op))
+        return taps * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
         return taps * BISECTED_TAP;
-    return taps * depth * depth * (shares_columns(op) ? NETWORK_TAP : ALONE_TAP) *
-           (op->missing ? PRESENT : 1.0);
+    return taps * depth * depth * (shares_columns(op) ? sorted : ALONE_TAP) * (op->missing ? PRESENT : 1.0);
 }
 
 static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
 {
     double bytes = (double)tiling->sample, taps = (double)op->tap_count;
-    bool square = op->tap_count == PICTURE_BOX && shares_columns(op);
 
     if (tiling->sample >= work_size(op->work))
         return wide_rank_work(op);
@@ -554,7 +565,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_line_of_extremes(op))
         return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES) : 0.0));
-    if (op->rank == op->tap_count / 2 && op_radius(op) == 1 && (op->tap_count == BOX_TAPS || square))
+    if (is_nearest_median(op))
         return taps * NARROW_NEAREST_TAP * bytes;
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
            (takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
