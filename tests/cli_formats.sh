@@ -208,6 +208,21 @@ for filter in tophat:1 blackhat:1; do
     voxfilt -q -i falling.nii -f $filter -s 2 --out-type f32 -o steps.nii
     same "$filter: under a negative slope two steps are two stages" stages.nii steps.nii
 done
+# Multiplying by -2 loses nothing, so that values come out the same to the bit, but for the sign of 0.
+poke falling.nii 116 '\000\000\000\000'
+voxfilt -q -i falling.nii -f power:1 --out-type f64 -o values.nii
+for chain in '-f gauss:1 -f gradient -s 2' '-f order:1,3 -s 2 -f percentile:1,80,ball' '-f tophat:1 -s 2 -f median:1' \
+    '-f open:1 -e constant:-5 -f blackhat:1 -s 2 -e hold' '-f log:0.6 -e constant:3 -f max:1' '-f min:1 -f abs -f unsharp:1,2' \
+    '-f gradmag:1 -s 2 -f clamp:-300,60' '-f bilateral:0.6,90 -s 2' '-f heat --flux pm1 --scale 300 -s 3 -f threshold:-500,7,-9' \
+    '-f morphgrad:1 -s 2 -f scale:-0.5,3'; do
+    # shellcheck disable=SC2086  # words are wanted
+    voxfilt -q -i falling.nii $chain --work f64 --out-type f64 -o of-samples.nii
+    # shellcheck disable=SC2086
+    voxfilt -q -i values.nii $chain -o of-values.nii
+    voxfilt -q -i of-samples.nii -f power:1 -o samples.raw
+    voxfilt -q -i of-values.nii -f scale:1,0 -o values.raw
+    same "$chain: samples of a negative slope are filtered as their values are" samples.raw values.raw
+done
 voxfilt -q -i scan.nii -f identity --spacing 0.5,2,1 -o measured.nii
 poke measured.nii 123 '\002'
 voxfilt -q -i measured.nii -f gauss:1.5u -f unsharp:2u,1 -o units.raw
