@@ -149,12 +149,12 @@ static const size_t rank_extents[][3] = {
     {301, 150, 1}, {128, 131, 1}, {133, 37, 4}, {64, 140, 3}, {41, 27, 5}};
 
 /* Each way to find a rank: the medians with networks of their own, other networks, bisection; extremes along
-   each axis, and of balls; counting, in narrow fields of 8 bits, along an axis, in planes and through them.
+   each axis, and of balls; counting, in narrow fields, along an axis, in planes and through them.
  */
 static const char *const rank_filters[] = {
     "median:1",           "median:2",       "order:1,5",      "median:1,ball", "percentile:4,20,x",
     "percentile:70,50,y", "max:1",          "min:5",          "max:3,ball",    "min:40,y",
-    "median:6",           "order:3,8,ball", "percentile:3,40"};
+    "median:8",           "order:3,8,ball", "percentile:3,40"};
 
 /* An edge with a constant that narrow fields hold. */
 static const char *whole_edge_option(size_t rule)
@@ -165,10 +165,10 @@ static const char *whole_edge_option(size_t rule)
 START_TEST(ranks_in_tiles)
 {
     static const enum fill fills[] = {FILL_RANDOM, FILL_WHOLE, FILL_WHOLE, FILL_SPECIAL};
-    static const enum sample_type narrow[] = {SAMPLE_U8, SAMPLE_I8, SAMPLE_U8, SAMPLE_U16};
+    static const enum sample_type narrow[] = {SAMPLE_U8, SAMPLE_I8, SAMPLE_U16, SAMPLE_I16};
     const char *filter = rank_filters[_i];
     /* The reference looks at each sample of a window. */
-    bool flat = strcmp(filter, "median:6") == 0;
+    bool flat = strcmp(filter, "median:8") == 0;
     bool counted = strcmp(filter, "percentile:3,40") == 0;
     bool many = flat || counted || strchr(filter, 'b') != NULL || strcmp(filter, "min:5") == 0;
     size_t from = _i < 4 ? 0 : 2;

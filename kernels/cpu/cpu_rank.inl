@@ -10,8 +10,9 @@
  *   take three comparisons a sample, whatever the radius; along x, three for each time that runs of samples
  *   become four times as long, in four rows at once.
  * Costs: more than NETWORK_TAPS samples are bisected: each round counts all of them up to the middle of what
- *   is left. A part is begun anew when it turns out to have a sample that is not a whole number. Windows of
- *   which samples are missing have ranks of their own, which takes a network once more.
+ *   is left. In wide boxes of narrow samples of two bytes, a histogram counts each once as it comes and once
+ *   as it leaves. A part is begun anew when it turns out to have a sample that is not a whole number. Windows
+ *   of which samples are missing have ranks of their own, which takes a network once more.
  * Traffic per sample: 2 words through memory.
  * Wins when: the operation is a rank and a thread has room for the rows; else naive serves it. */
 
@@ -147,6 +148,82 @@ static const uint8_t sort_of_nine[][2] = {
 static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4},
                                             {3, 5}, {1, 2}, {3, 4}, {5, 6}};
 
+/* ---- large boxes of narrow samples of two bytes ---- */
+
+/* How many samples of a window have each key, and how many have one of 16 or 256 keys side by side (Huang's
+   histogram). From one window to the next, only a column comes and one leaves. */
+struct histogram {
+    uint16_t keys[1 << 16], sixteens[1 << 12], pages[1 << 8];
+};
+
+_Static_assert(sizeof(struct histogram) == HISTOGRAM_BYTES, "a histogram's place in an arena");
+
+/* Where a key is counted. */
+ISA_INLINE unsigned histogram_place(int16_t key)
+{
+    return (unsigned)(key - INT16_MIN);
+}
+
+ISA_INLINE void histogram_move(struct histogram *histogram, unsigned place, bool comes)
+{
+    const uint16_t by = comes ? 1 : UINT16_MAX;
+
+    histogram->keys[place] = (uint16_t)(histogram->keys[place] + by);
+    histogram->sixteens[place >> 4] = (uint16_t)(histogram->sixteens[place >> 4] + by);
+    histogram->pages[place >> 8] = (uint16_t)(histogram->pages[place >> 8] + by);
+}
+
+static void histogram_move_columns(struct histogram *histogram, const int16_t *const *rows, size_t list,
+                                   struct span columns, bool comes)
+{
+    for (size_t i = 0; i < list; i++) {
+        for (int64_t x = columns.first; x < columns.end; x++)
+            histogram_move(histogram, histogram_place(rows[i][x]), comes);
+    }
+}
+
+/* The samples of a rank in windows side by side, of all columns of these rows. The histogram is empty before
+   and after that. The page of one window's sample is often that of the next one's, so the search begins
+   there. Some samples that are all replaced by their like, as on an even background, change nothing. */
+static void histogram_rank_row(struct histogram *histogram, const int16_t *const *rows, size_t list,
+                               int64_t span, size_t rank, int64_t count, int16_t *out)
+{
+    size_t before = 0; /* samples of lesser pages */
+    unsigned page = 0;
+
+    histogram_move_columns(histogram, rows, list, (struct span){0, span}, true);
+    for (int64_t x = 0; x < count; x++) {
+        size_t lesser, end;
+        unsigned place;
+        for (size_t i = 0; i < list && x > 0; i = end) {
+            bool changes = false;
+            end = size_least(i + RUNS, list);
+            for (size_t k = i; k < end; k++)
+                changes |= rows[k][x - 1] != rows[k][x - 1 + span];
+            for (size_t k = i; k < end && changes; k++) {
+                const unsigned leaves = histogram_place(rows[k][x - 1]),
+                               comes = histogram_place(rows[k][x - 1 + span]);
+                histogram_move(histogram, leaves, false);
+                histogram_move(histogram, comes, true);
+                before += (size_t)(comes >> 8 < page) - (size_t)(leaves >> 8 < page);
+            }
+        }
+        while (before > rank)
+            before -= histogram->pages[--page];
+        while (before + histogram->pages[page] <= rank)
+            before += histogram->pages[page++];
+        lesser = before;
+        place = page << 4;
+        while (lesser + histogram->sixteens[place] <= rank)
+            lesser += histogram->sixteens[place++];
+        place <<= 4;
+        while (lesser + histogram->keys[place] <= rank)
+            lesser += histogram->keys[place++];
+        out[x] = (int16_t)((int)place + INT16_MIN);
+    }
+    histogram_move_columns(histogram, rows, list, (struct span){count - 1, count - 1 + span}, false);
+}
+
 /* ---- rows, as orders, as shorts and as bytes ---- */
 
 #define KEYS(name)   CPU_JOIN(orders, name)
@@ -156,9 +233,11 @@ static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 
 #undef KEYS_MISSING
 #define KEYS(name)   CPU_JOIN(shorts, name)
 #define KEYS_MISSING SHORTS_MISSING
+#define KEYS_COUNTED
 #include "cpu_rank_rows.inl"
 #undef KEYS
 #undef KEYS_MISSING
+#undef KEYS_COUNTED
 #if OF_WORK(CPU_NARROW)
 #define KEYS(name)   CPU_JOIN(bytes, name)
 #define KEYS_MISSING INT8_MAX
@@ -180,7 +259,7 @@ static void rank_part(const struct cpu_sweep *sweep, struct range channels, cons
     struct network columns = {.inputs = 0}, windows = {.inputs = 0};
     bool done = false;
 
-    if (!takes_extreme(op) && op->tap_count <= NETWORK_TAPS && !sweep->tiling->counts) {
+    if (!takes_extreme(op) && op->tap_count <= NETWORK_TAPS && sweep->tiling->counts == 0) {
         bool is_box = op->tap_count == list * span_of(op->x);
         make_network(&windows, op->tap_count, is_box ? list : 1);
         prune(&windows, op->rank);

@@ -171,7 +171,7 @@ static void counts_part(const struct ranks *ranks, const struct cpu_tiling *tili
     struct counting counting = {.columns = ranks->width};
 
     /* Counts are behind all rows of the arena but the last (`row` of ranks). */
-    counting.first = (counts *)(ranks->ring + (tiling->slots - 1 - COUNTED_BYTES) * ranks->pitch);
+    counting.first = (counts *)(ranks->ring + (tiling->slots - 1 - tiling->counts) * ranks->pitch);
     counting.last = counting.first + ranks->width;
     if (ranks->holds_planes)
         counts_through(ranks, &counting, rows, planes);

@@ -40,6 +40,9 @@ struct ranks {
     key outside;       /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
     bool clips;        /* extremes of what is in the grid: what the edge rule has outside is in it as well */
     const struct network *columns, *windows; /* without inputs: none */
+#ifdef KEYS_COUNTED
+    struct histogram *histogram; /* of large boxes; else NULL */
+#endif
 };
 
 /* ---- networks ---- */
@@ -555,17 +558,25 @@ static void KEYS(rank_present)(const struct ranks *ranks, size_t count)
     }
 }
 
+/* The rows of a box, from the first sample that windows read on; how many there are. */
+static size_t KEYS(find_rows)(const struct ranks *ranks, int64_t at, int64_t centre)
+{
+    size_t list = 0;
+
+    for (size_t i = 0; i < ranks->across; i++) {
+        for (size_t k = 0; k < ranks->side; k++)
+            ranks->taps[list++] =
+                KEYS(row_in_ring)(ranks, at - ranks->before + (int64_t)k, centre + ranks->aside + (int64_t)i);
+    }
+    return list;
+}
+
 /* A box: its columns sorted, for all windows of the row, which find their samples in them. */
 static void KEYS(sort_box)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const key **inputs = ranks->taps;
-    size_t list = 0, pitch = ranks->pitch;
+    size_t list = KEYS(find_rows)(ranks, at, centre), pitch = ranks->pitch;
 
-    for (size_t i = 0; i < ranks->across; i++) {
-        for (size_t k = 0; k < ranks->side; k++)
-            inputs[list++] =
-                KEYS(row_in_ring)(ranks, at - ranks->before + (int64_t)k, centre + ranks->aside + (int64_t)i);
-    }
     if (KEYS(is_nearest)(ranks))
         KEYS(sort_columns)(inputs, list, ranks->width, ranks->sorted, pitch);
     else
@@ -582,6 +593,13 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
     const struct op *op = ranks->op;
     size_t count = (size_t)(ranks->x.end - ranks->x.first);
 
+#ifdef KEYS_COUNTED
+    if (ranks->histogram != NULL) {
+        histogram_rank_row(ranks->histogram, ranks->taps, KEYS(find_rows)(ranks, at, centre),
+                           (int64_t)span_of(op->x), op->rank, (int64_t)count, ranks->result);
+        return;
+    }
+#endif
     if (ranks->columns->inputs > 0)
         KEYS(sort_box)(ranks, at, centre);
     else
@@ -760,8 +778,16 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
         if (at < 0 || at >= nx)
             *beside++ = (ptrdiff_t)arith_edge_index(op->edge, at, nx);
     }
+#ifdef KEYS_COUNTED
+    if (sweep->tiling->counts > 0) {
+        ranks.histogram =
+            (struct histogram *)(ranks.ring +
+                                 (sweep->tiling->slots - 1 - sweep->tiling->counts) * ranks.pitch);
+        memset(ranks.histogram, 0, sizeof *ranks.histogram);
+    }
+#endif
 #ifdef KEYS_NARROW
-    if (sweep->tiling->counts) {
+    if (sweep->tiling->counts > 0) {
         counts_part(&ranks, sweep->tiling, rows, planes);
         return true;
     }

@@ -43,10 +43,13 @@
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
-/* Columns of a tile where ranks are found by counting, and the least samples of a box in a plane for which
-   that pays. For a box through several planes, it pays if there is no network. */
+/* Columns of a tile where ranks of bytes are found by counting, and the least samples of a box in a plane for
+   which that pays. For a box through several planes, it pays if there is no network. Samples of two bytes:
+   the least of a box, which is so wide at least that only a few of them leave the window at once. */
 #define COUNTED_COLUMNS 256
 #define COUNTED_LEAST   64
+#define COUNTED_SHORTS  256
+#define COUNTED_WIDTH   11
 
 #define LINE_BYTES 64
 
@@ -100,8 +103,9 @@
 #define NARROW_PLANE       0.2
 #define NARROW_PLANES      40.0
 
-/* Counting, for each plane of the box. */
+/* Counting, for each plane of the box; and for each sample of a column, where samples have two bytes. */
 #define COUNTED_PLANE 620.0
+#define COUNTED_SHORT 230.0
 
 /* Runs of planes of the engines picture, line and direct are at least so many times as long as what two
    neighbours both read or compute, unless threads would have nothing to do. */
@@ -252,8 +256,11 @@ static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
     (void)line;
     tiling->pitch = size_rounded_up(tiling->pitch + vectors, vectors / 2);
     shape_picture_slot(tiling, vectors / 2);
-    tiling->slots =
-        size_most(rows + side * across + 2, RANK_ROWS + 1) + 1 + (tiling->counts ? COUNTED_BYTES : 0);
+    if (tiling->counts > 0)
+        tiling->counts = tiling->sample == 1
+                             ? COUNTED_BYTES
+                             : size_divided_up(HISTOGRAM_BYTES, tiling->pitch * tiling->sample);
+    tiling->slots = size_most(rows + side * across + 2, RANK_ROWS + 1) + 1 + tiling->counts;
 }
 
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
@@ -561,7 +568,9 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
 
     if (tiling->sample >= work_size(op->work))
         return wide_rank_work(op);
-    if (tiling->counts)
+    if (tiling->counts > 0 && tiling->sample > 1)
+        return COUNTED_SHORT * taps / (double)span_of(op->x);
+    if (tiling->counts > 0)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_line_of_extremes(op))
         return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES) : 0.0));
@@ -632,7 +641,8 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
 
     if (engine->width > 0) {
         size_t bytes = tiling->flat ? RANK_PLANE_BYTES : engine->width;
-        set_tile(tiling, shape, tiling->counts ? COUNTED_COLUMNS : bytes / tiling->sample);
+        set_tile(tiling, shape,
+                 tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample);
         return;
     }
     /* Of equal prices, the widest. */
@@ -691,15 +701,16 @@ static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, s
     return read > (double)ARENA_BYTES;
 }
 
-/* Whether ranks are those of large boxes of bytes, whose numbers of samples fit into counts. */
+/* Whether ranks are those of large boxes of narrow samples, whose numbers fit into counts. */
 static bool is_counted(const struct op *op, const struct shape *shape)
 {
-    size_t box = (size_t)(op->x.high - op->x.low + 1) * (size_t)(op->row.high - op->row.low + 1) *
-                 (size_t)(op->plane.high - op->plane.low + 1);
+    size_t box = span_of(op->x) * span_of(op->row) * span_of(op->plane);
     size_t least = moves(op->row) && moves(op->plane) ? NETWORK_TAPS + 1 : COUNTED_LEAST;
 
-    return op->kind == OP_RANK && shape->narrow && sample_bytes(shape, op->work) == 1 && !takes_extreme(op) &&
-           op->tap_count == box && box >= least && box <= INT16_MAX;
+    if (sample_bytes(shape, op->work) > 1)
+        least = span_of(op->x) < COUNTED_WIDTH ? SIZE_MAX : COUNTED_SHORTS;
+    return op->kind == OP_RANK && shape->narrow && !takes_extreme(op) && op->tap_count == box &&
+           box >= least && box <= INT16_MAX;
 }
 
 /* Bytes of a sample in a slot. Other narrow samples of large windows are counted by bisection, in keys that

@@ -45,8 +45,10 @@
 /* Ranks of windows of so many samples have a sorting network. */
 #define NETWORK_TAPS 128
 
-/* Ranks of boxes of bytes are counted, in so many bytes for each column. */
-#define COUNTED_BYTES 544
+/* Ranks of large boxes of narrow samples are counted: in so many bytes for each column where a sample has
+   one byte, in a single histogram where it has two. */
+#define COUNTED_BYTES   544
+#define HISTOGRAM_BYTES ((size_t)2 * ((1 << 16) + (1 << 12) + (1 << 8)))
 
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
@@ -112,7 +114,7 @@ struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
-    bool counts;   /* ranks are found by counting */
+    size_t counts; /* slots for counts, where ranks are found by counting; else none */
     bool flat; /* windows lie along the planes alone, and each plane is one row: its parts can be longer */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
