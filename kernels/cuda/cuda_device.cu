@@ -233,18 +233,6 @@ void cuda_device_destroy_event(cudaEvent_t event)
         cudaEventDestroy(event);
 }
 
-bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
-                             const char *deed, double *seconds, struct fault *fault)
-{
-    float milliseconds = 0.0f;
-
-    if (!cuda_device_check(cudaEventSynchronize(ended), device, deed, fault) ||
-        !cuda_device_check(cudaEventElapsedTime(&milliseconds, begun, ended), device, "an event", fault))
-        return false;
-    *seconds += 1e-3 * static_cast<double>(milliseconds);
-    return true;
-}
-
 bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault)
 {
     return cuda_device_create_event(device, &span->begun, fault) &&
@@ -260,7 +248,7 @@ static bool create_spans(struct device *device, struct fault *fault)
     return true;
 }
 
-static void destroy_span(const struct cuda_span *span)
+void cuda_device_destroy_span(const struct cuda_span *span)
 {
     cuda_device_destroy_event(span->begun);
     cuda_device_destroy_event(span->ended);
@@ -279,9 +267,9 @@ void cuda_device_close(struct device *device)
     cudaFree(device->results.samples);
     cudaFreeHost(device->host_results);
     for (const struct cuda_span &span : device->spans)
-        destroy_span(&span);
+        cuda_device_destroy_span(&span);
     for (const struct cuda_span &span : device->handings)
-        destroy_span(&span);
+        cuda_device_destroy_span(&span);
     destroy_stream(device->stream);
     destroy_stream(device->incoming);
     destroy_stream(device->outgoing);
@@ -340,10 +328,17 @@ uint64_t cuda_device_memory(const struct device *device)
 bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
                            double *seconds, struct fault *fault)
 {
+    float milliseconds = 0.0f;
+
     if (!span->under_way)
         return true;
     span->under_way = false;
-    return cuda_device_await_event(device, span->begun, span->ended, deed, seconds, fault);
+    if (!cuda_device_check(cudaEventSynchronize(span->ended), device, deed, fault) ||
+        !cuda_device_check(cudaEventElapsedTime(&milliseconds, span->begun, span->ended), device, "an event",
+                           fault))
+        return false;
+    *seconds += 1e-3 * static_cast<double>(milliseconds);
+    return true;
 }
 
 static bool tell_span(struct device *device, unsigned turn, double *seconds, struct fault *fault)

@@ -61,14 +61,11 @@ bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
 void cuda_device_destroy_event(cudaEvent_t event);
 
-/* Wait for an event, and add the seconds since another one. */
-bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
-                             const char *deed, double *seconds, struct fault *fault);
-
 /* Wait for a span and add its seconds, if they have not been read. */
 bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
                            double *seconds, struct fault *fault);
 bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault);
+void cuda_device_destroy_span(const struct cuda_span *span);
 
 /* Permit a form's shared memory on the device, which each device must be told. */
 bool cuda_device_allow(const struct device *device, const struct cuda_form *launch, struct fault *fault);

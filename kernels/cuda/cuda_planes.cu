@@ -19,11 +19,10 @@
 
 /* Page-locked samples on the host, and the same samples on the device. */
 struct cuda_staging : staging {
-    void *packed;            /* on the device */
-    cudaEvent_t begun, done; /* of the copy */
-    cudaEvent_t converted;   /* the kernel that reads or writes `packed` has ended */
-    bool lent;               /* the samples are in the caller's memory, page-locked meanwhile */
-    bool under_way;          /* the host has not waited for the copy */
+    void *packed;          /* on the device */
+    struct cuda_span copy; /* under way: the host has not waited for it */
+    cudaEvent_t converted; /* the kernel that reads or writes `packed` has ended */
+    bool lent;             /* the samples are in the caller's memory, page-locked meanwhile */
 };
 
 /* Samples from one row to the next: whole sectors. */
@@ -122,8 +121,7 @@ void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
     else
         cudaFreeHost(destroyed->samples);
     cudaFree(destroyed->packed);
-    cuda_device_destroy_event(destroyed->begun);
-    cuda_device_destroy_event(destroyed->done);
+    cuda_device_destroy_span(&destroyed->copy);
     cuda_device_destroy_event(destroyed->converted);
     mem_free(destroyed);
 }
@@ -153,8 +151,7 @@ struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, 
         return NULL;
     if (give_samples(device, created, bytes, memory, fault) &&
         cuda_device_check(cudaMalloc(&created->packed, bytes), device, "a batch", fault) &&
-        cuda_device_create_event(device, &created->begun, fault) &&
-        cuda_device_create_event(device, &created->done, fault) &&
+        cuda_device_create_span(device, &created->copy, fault) &&
         cuda_device_create_event(device, &created->converted, fault))
         return created;
     cuda_planes_staging_destroy(device, created);
@@ -164,12 +161,8 @@ struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, 
 bool cuda_planes_staging_wait(struct device *device, struct staging *staging, double *seconds,
                               struct fault *fault)
 {
-    struct cuda_staging *moved = static_cast<struct cuda_staging *>(staging);
-
-    if (!moved->under_way)
-        return true;
-    moved->under_way = false;
-    return cuda_device_await_event(device, moved->begun, moved->done, "a copy", seconds, fault);
+    return cuda_device_tell_span(device, &static_cast<struct cuda_staging *>(staging)->copy, "a copy",
+                                 seconds, fault);
 }
 
 size_t cuda_planes_packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes)
@@ -186,12 +179,12 @@ static bool copy_staging(struct device *device, struct cuda_staging *staging, si
     void *to = comes ? staging->packed : staging->samples;
     const void *from = comes ? staging->samples : staging->packed;
 
-    staging->under_way =
+    staging->copy.under_way =
         cuda_device_check(cudaStreamWaitEvent(stream, staging->converted, 0), device, "a copy", fault) &&
-        cuda_device_check(cudaEventRecord(staging->begun, stream), device, "an event", fault) &&
+        cuda_device_check(cudaEventRecord(staging->copy.begun, stream), device, "an event", fault) &&
         cuda_device_check(cudaMemcpyAsync(to, from, bytes, way, stream), device, "a copy", fault) &&
-        cuda_device_check(cudaEventRecord(staging->done, stream), device, "an event", fault);
-    return staging->under_way;
+        cuda_device_check(cudaEventRecord(staging->copy.ended, stream), device, "an event", fault);
+    return staging->copy.under_way;
 }
 
 /* Mark the end of the kernel that uses `packed`. */
@@ -215,7 +208,7 @@ bool cuda_planes_upload(struct device *device, struct field *field, const struct
                                           : cuda_planes_packed_bytes(&field->shape, encoding, planes.count);
 
     return copy_staging(device, from, bytes, cudaMemcpyHostToDevice, fault) &&
-           cuda_device_check(cudaStreamWaitEvent(device->stream, from->done, 0), device, "conversion",
+           cuda_device_check(cudaStreamWaitEvent(device->stream, from->copy.ended, 0), device, "conversion",
                              fault) &&
            cuda_device_check(cuda_planes_with_view(field, load), device, "conversion", fault) &&
            note_converted(device, from, fault);

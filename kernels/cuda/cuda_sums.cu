@@ -63,10 +63,11 @@ static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stre
            cuda_device_check(cudaStreamSynchronize(stream), device, "sums", fault);
 }
 
-/* Planes of one reduction, so that its memory stays small. */
-static size_t planes_together(size_t bytes_a_plane, size_t planes)
+/* Planes whose changes one reduction adds, so that its memory stays small. */
+static size_t changes_together(const struct shape *shape, size_t planes)
 {
-    size_t together = bytes_a_plane >= SCRATCH_BYTES ? 1 : SCRATCH_BYTES / bytes_a_plane;
+    const size_t plane = cuda_reduction_scratch(shape, 1, sizeof(double));
+    const size_t together = plane >= SCRATCH_BYTES ? 1 : SCRATCH_BYTES / plane;
 
     return together < planes ? together : planes;
 }
@@ -77,18 +78,17 @@ static bool add_changes(struct device *device, const struct field *a, const stru
                         struct fault *fault)
 {
     size_t results = planes.count * channels;
-    int count = static_cast<int>(channels);
     double *changes;
     cudaError_t error;
 
-    if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes,
-                         device->stream, fault))
+    if (!reserve_scratch(device, cuda_reduction_scratch(&a->shape, planes.count, sizeof *changes),
+                         results * sizeof *changes, device->stream, fault))
         return false;
     changes = static_cast<double *>(device->results.samples);
     error = cuda_with_work(a->work, [=](auto sample) {
         using T = decltype(sample);
-        return cuda_change(&device->reduction, cuda_planes_view<T>(a), cuda_planes_view<T>(b), count, missing,
-                           planes, device->scratch.samples, changes, device->stream);
+        return cuda_change(&device->reduction, cuda_planes_view<T>(a), cuda_planes_view<T>(b), channels,
+                           missing, planes, device->scratch.samples, changes, device->stream);
     });
     if (!cuda_device_check(error, device, "sums", fault) ||
         !fetch_results(device, results * sizeof *changes, device->stream, fault))
@@ -100,7 +100,7 @@ static bool add_changes(struct device *device, const struct field *a, const stru
 bool cuda_sums_change(struct device *device, const struct field *a, const struct field *b, unsigned channels,
                       bool missing, struct range planes, double *sums, struct fault *fault)
 {
-    size_t together = planes_together(cuda_change_scratch(&a->shape, 1), planes.count);
+    size_t together = changes_together(&a->shape, planes.count);
 
     for (size_t done = 0; done < planes.count; done += together) {
         struct range part = {planes.first + done,
@@ -149,7 +149,8 @@ bool cuda_sums_tally(struct device *device, const struct encoding *encoding, con
     const size_t bytes = planes * encoding->channels * sizeof *tallies;
 
     if (!set_anchors(device, encoding, shape, samples, planes, fault) ||
-        !reserve_scratch(device, cuda_tally_scratch(shape, planes), bytes, device->tallies, fault) ||
+        !reserve_scratch(device, cuda_reduction_scratch(shape, planes, sizeof *tallies), bytes,
+                         device->tallies, fault) ||
         !send(device, &device->tallied, samples, cuda_planes_packed_bytes(shape, encoding, planes),
               "statistics", fault) ||
         !cuda_device_check(cuda_tally(&device->reduction, encoding, shape, device->tallied.samples, planes,
@@ -177,7 +178,7 @@ static bool settle_reduction(const struct rung_wish *wish, struct cuda_reduction
 bool cuda_sums_settle(const struct device *device, const struct shape *shape, enum work_type work,
                       const struct rung_wish *wish, struct form *form, struct fault *fault)
 {
-    const size_t planes = planes_together(cuda_change_scratch(shape, 1), shape->planes);
+    const size_t planes = changes_together(shape, shape->planes);
     struct cuda_reduction reduction;
     struct cuda_form launch;
 
@@ -202,12 +203,14 @@ void cuda_sums_add_by(struct device *device, const struct form *form)
 /* Scratch, and results on the device and on the host. */
 size_t cuda_sums_tally_bytes(const struct shape *shape, size_t planes)
 {
-    return cuda_tally_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);
+    return cuda_reduction_scratch(shape, planes, sizeof(struct tally)) +
+           2 * planes * shape->channels * sizeof(struct tally);
 }
 
 size_t cuda_sums_change_bytes(const struct shape *shape, size_t planes)
 {
-    const size_t together = planes_together(cuda_change_scratch(shape, 1), planes);
+    const size_t together = changes_together(shape, planes);
 
-    return cuda_change_scratch(shape, together) + 2 * together * shape->channels * sizeof(double);
+    return cuda_reduction_scratch(shape, together, sizeof(double)) +
+           2 * together * shape->channels * sizeof(double);
 }

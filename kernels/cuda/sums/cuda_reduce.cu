@@ -325,16 +325,16 @@ cudaError_t add_groups(const Total *parts, long long length, long long groups, T
 
 /* ---- launches ---- */
 
-struct leaves leaves_of(const struct cuda_reduction *reduction, long long nx, long long rows, int channels,
-                        long long planes)
+struct leaves leaves_of(const struct cuda_reduction *reduction, size_t nx, size_t rows, size_t channels,
+                        size_t planes)
 {
     struct leaves leaves = {};
 
     leaves.nx = static_cast<int>(nx);
     leaves.rows = static_cast<int>(rows);
-    leaves.channels = channels;
-    leaves.per_row = static_cast<int>(cuda_ceil_divide(nx, ARITH_LEAF));
-    leaves.count = leaves.per_row * rows * channels * planes;
+    leaves.channels = static_cast<int>(channels);
+    leaves.per_row = static_cast<int>(cuda_ceil_divide(leaves.nx, ARITH_LEAF));
+    leaves.count = static_cast<long long>(leaves.per_row * rows * channels * planes);
     leaves.factor = reduction->by_blocks ? reduction->factor : 1;
     leaves.stride = reduction->by_blocks ? reduction->stride : 1;
     return leaves;
@@ -408,13 +408,6 @@ cudaError_t reduce(const struct cuda_reduction *reduction, const Source &source,
     return error;
 }
 
-size_t scratch_of(const struct shape *shape, size_t planes, size_t total)
-{
-    const size_t rows = planes * shape->channels * shape->rows;
-
-    return rows * ((shape->nx + ARITH_LEAF - 1) / ARITH_LEAF + 1) * total;
-}
-
 } // namespace
 
 #define BY_THREADS "sum-threads"
@@ -473,56 +466,47 @@ const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction)
     return &cuda_sum_rungs[reduction->by_blocks ? 1 : 0];
 }
 
-template <typename T>
-static struct cuda_form change_form(const struct cuda_reduction *reduction, const leaves &leaves)
+struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const struct shape *shape,
+                                  enum work_type work, size_t planes)
 {
-    struct cuda_form form = with_factor(
-        reduction, [&](auto factor) { return form_of<change_source<T>, decltype(factor)::value>(leaves); });
+    const leaves leaves = leaves_of(reduction, shape->nx, shape->rows, shape->channels, planes);
+    struct cuda_form form = cuda_with_work(work, [&](auto sample) {
+        return with_factor(reduction, [&](auto factor) {
+            return form_of<change_source<decltype(sample)>, decltype(factor)::value>(leaves);
+        });
+    });
 
     form.coarsen = reduction->factor;
     form.stride = reduction->stride;
-    form.bytes_per_update = 2.0 * sizeof(T);
+    form.bytes_per_update = 2.0 * static_cast<double>(work_size(work));
     form.operations_per_update = 3.0;
     return form;
 }
 
-struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const struct shape *shape,
-                                  enum work_type work, size_t planes)
+size_t cuda_reduction_scratch(const struct shape *shape, size_t planes, size_t total)
 {
-    const leaves leaves =
-        leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows),
-                  static_cast<int>(shape->channels), static_cast<long long>(planes));
+    const size_t rows = planes * shape->channels * shape->rows;
 
-    return cuda_with_work(work,
-                          [&](auto sample) { return change_form<decltype(sample)>(reduction, leaves); });
-}
-
-size_t cuda_change_scratch(const struct shape *shape, size_t planes)
-{
-    return scratch_of(shape, planes, sizeof(double));
-}
-
-size_t cuda_tally_scratch(const struct shape *shape, size_t planes)
-{
-    return scratch_of(shape, planes, sizeof(struct tally));
+    return rows * ((shape->nx + ARITH_LEAF - 1) / ARITH_LEAF + 1) * total;
 }
 
 template <typename T>
 cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
-                        int channels, bool missing, struct range planes, void *scratch, double *sums,
+                        unsigned channels, bool missing, struct range planes, void *scratch, double *sums,
                         cudaStream_t stream)
 {
     const change_source<T> source = {a, b, static_cast<long long>(planes.first), missing};
 
-    return reduce(reduction, source,
-                  leaves_of(reduction, a.nx, a.rows, channels, static_cast<long long>(planes.count)), scratch,
-                  sums, stream);
+    const leaves leaves =
+        leaves_of(reduction, static_cast<size_t>(a.nx), static_cast<size_t>(a.rows), channels, planes.count);
+
+    return reduce(reduction, source, leaves, scratch, sums, stream);
 }
 
 #define INSTANTIATE(T)                                                                                       \
     template cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a,          \
-                                     const cuda_view<T> &b, int channels, bool missing, struct range planes, \
-                                     void *scratch, double *sums, cudaStream_t stream);
+                                     const cuda_view<T> &b, unsigned channels, bool missing,                 \
+                                     struct range planes, void *scratch, double *sums, cudaStream_t stream);
 
 INSTANTIATE(float)
 INSTANTIATE(double)
@@ -531,13 +515,9 @@ cudaError_t cuda_tally(const struct cuda_reduction *reduction, const struct enco
                        const struct shape *shape, const void *packed, size_t planes, const double *anchors,
                        void *scratch, struct tally *tallies, cudaStream_t stream)
 {
-    const int channels = static_cast<int>(encoding->channels);
-    const leaves leaves =
-        leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows), channels,
-                  static_cast<long long>(planes));
-
+    const leaves leaves = leaves_of(reduction, shape->nx, shape->rows, encoding->channels, planes);
     const int marked = encoding->marked ? static_cast<int>(encoding_colours(encoding)) : 0;
-    const tally_source source = {packed,         anchors,           leaves.nx, leaves.rows,   channels,
+    const tally_source source = {packed,         anchors,           leaves.nx, leaves.rows,   leaves.channels,
                                  encoding->type, encoding->swapped, marked,    encoding->mark};
 
     return reduce(reduction, source, leaves, scratch, tallies, stream);

@@ -27,15 +27,15 @@ const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction);
 struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const struct shape *shape,
                                   enum work_type work, size_t planes);
 
-/* Bytes of device memory that a reduction of so many planes needs besides its result. */
-size_t cuda_change_scratch(const struct shape *shape, size_t planes);
-size_t cuda_tally_scratch(const struct shape *shape, size_t planes);
+/* Bytes of device memory that a reduction of so many planes to totals of so many bytes needs besides its
+   result. */
+size_t cuda_reduction_scratch(const struct shape *shape, size_t planes, size_t total);
 
 /* Σ (a − b)² of the first `channels` channels: sums[plane · channels + channel], from the first plane of the
  * range. Where samples may be `missing`, those that are so in b do not count. */
 template <typename T>
 cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<T> &a, const cuda_view<T> &b,
-                        int channels, bool missing, struct range planes, void *scratch, double *sums,
+                        unsigned channels, bool missing, struct range planes, void *scratch, double *sums,
                         cudaStream_t stream);
 
 /* Tallies of the channels of packed planes: tallies[plane · channels + channel], each from nothing, about
