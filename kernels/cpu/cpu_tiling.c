@@ -685,20 +685,14 @@ void cpu_tiling_none(struct cpu_tiling *tiling)
     *tiling = (struct cpu_tiling){.engine = CPU_ENGINE_NAIVE, .steps = 1};
 }
 
-/* In floating point, before anything is multiplied in integers: a user may wish for any extents. */
-static bool exceeds_arena(const struct cpu_tiling *tiling)
+/* Whether the slots exceed an arena, or what a wished tile reads without them. In floating point, before
+   anything is multiplied in integers: a user may wish for any extents. */
+static bool exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, size_t tile_rows)
 {
     double slots = (double)tiling->slots * (double)tiling->slot_samples;
-
-    return slots > (double)ARENA_BYTES;
-}
-
-/* The same for a wished tile of an engine without slots. */
-static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, size_t tile_rows)
-{
     double read = (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x;
 
-    return read > (double)ARENA_BYTES;
+    return fmax(slots, read) > (double)ARENA_BYTES;
 }
 
 /* Whether ranks are those of large boxes of narrow samples, whose numbers fit into counts. */
@@ -749,7 +743,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, &tiled);
     }
-    if (exceeds_arena(tiling) || wish_exceeds_arena(tiling, tile_x, tile_rows))
+    if (exceeds_arena(tiling, tile_x, tile_rows))
         return false;
     set_kept(tiling, &tiled);
     lay_out(tiling, op);

@@ -207,11 +207,6 @@ static int register_radius(const struct op *op)
     return radius <= 1 ? 1 : radius <= 2 ? 2 : REGISTER_RADIUS;
 }
 
-static int register_most_threads(const struct op *op)
-{
-    return cuda_knows_offsets(op) ? REGISTER_THREADS_MOST : REGISTER_THREADS;
-}
-
 template <typename T, typename Filter> using register_kernel_of = void (*)(halo_task<T>, Filter);
 
 /* The kernel for an op and a number of threads. */
@@ -260,7 +255,7 @@ template <typename T> static bool register_shape(const struct cuda_question *ask
 
     if (!register_serves(asked) || !halo_fits(asked, bytes, tile, run, 2))
         return false;
-    const int most = register_most_threads(asked->op);
+    const int most = cuda_knows_offsets(asked->op) ? REGISTER_THREADS_MOST : REGISTER_THREADS;
     if (samples > most)
         return cuda_refuse(asked->refusal, "%dx%d columns need %lld threads, a block has at most %d", tile.x,
                            tile.rows, samples, most);

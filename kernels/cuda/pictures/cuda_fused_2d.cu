@@ -607,24 +607,19 @@ template <typename T> const struct tma2d_depth *tma2d_depths_of(const struct op 
     return is_f32 ? tma2d_star_depths : tma2d_star_depths_f64;
 }
 
-/* Settle the TMA walk with a number of steps of its own, since none is wished for. */
-template <typename T> bool tma2d_settle_own(const struct cuda_question *asked, struct cuda_form *form)
+/* Settle the TMA walk with the wished number of steps, or one of its own. */
+template <typename T> bool tma2d_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct tma2d_depth *depth = tma2d_depths_of<T>(asked->op);
 
+    if (asked->wish->steps > 0)
+        return tma2d_settle<T>(asked, asked->wish->steps, form);
     while (tma2d_settle<T>(asked, depth->steps, form)) {
         if (form->coarsen >= depth->rows)
             return true;
         depth++;
     }
     return false;
-}
-
-template <typename T> bool tma2d_shape(const struct cuda_question *asked, struct cuda_form *form)
-{
-    if (asked->wish->steps > 0)
-        return tma2d_settle<T>(asked, asked->wish->steps, form);
-    return tma2d_settle_own<T>(asked, form);
 }
 
 template <typename T> bool fused_2d_shape(const struct cuda_question *asked, struct cuda_form *form)

@@ -396,39 +396,35 @@ template <typename T, int Side> window<T, Side> window_of(const struct op *op)
     return window;
 }
 
-template <typename T> dim3 grid_of(const strip_task<T> &task)
+/* Launch a kernel with the op's weights. */
+template <typename T, typename Weights>
+cudaError_t launch(const struct cuda_job *job, void (*kernel)(strip_task<T>, Weights),
+                   const std::decay_t<Weights> &weights)
 {
-    return dim3(static_cast<unsigned>(task.columns * task.strips * task.from.channels));
+    const strip_task<T> task = task_of<T>(job);
+
+    return CUDA_LAUNCH(job->stream,
+                       dim3(static_cast<unsigned>(task.columns * task.strips * task.from.channels)),
+                       dim3(CUDA_WARP), job->form->shared_bytes, kernel, task, weights);
 }
 
 template <typename T, int Side, template <typename> class Row>
 cudaError_t launch_unrolled(const struct cuda_job *job)
 {
-    const auto kernel = strip_kernel<T, Side, Row>;
-    const strip_task<T> task = task_of<T>(job);
-
-    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
-                       (window_of<T, Side>(job->op->op)));
+    return launch(job, strip_kernel<T, Side, Row>, window_of<T, Side>(job->op->op));
 }
 
 template <int Side> cudaError_t launch_large(const struct cuda_job *job)
 {
-    const auto kernel = large_strip_kernel<Side>;
-    const strip_task<float> task = task_of<float>(job);
-
-    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
-                       (window_of<float, Side>(job->op->op)));
+    return launch(job, large_strip_kernel<Side>, window_of<float, Side>(job->op->op));
 }
 
 template <typename T> cudaError_t launch_gradient(const struct cuda_job *job)
 {
-    const auto kernel = gradient_strip_kernel<T>;
-    const strip_task<T> task = task_of<T>(job);
     const struct op_tap *taps = job->op->op->taps;
     const gradient_slopes<T> weights = {static_cast<T>(taps[0].weight), static_cast<T>(taps[1].weight)};
 
-    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
-                       weights);
+    return launch(job, gradient_strip_kernel<T>, weights);
 }
 
 template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
@@ -545,19 +541,14 @@ template <typename T> bool whole_shape(const struct cuda_question *asked, struct
     return serves;
 }
 
-bool is_picture_gradient(const struct op *op, bool is_picture)
-{
-    return op->kind == OP_GRADIENT && is_picture && op->tap_count == 2;
-}
-
 template <typename T> bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const bool is_picture = cuda_is_picture(asked->op, asked->shape);
+    const bool is_gradient = asked->op->kind == OP_GRADIENT && is_picture && asked->op->tap_count == 2;
 
     if (!is_picture && (asked->shape->rows == 1 || cuda_span(asked->op->plane) > 0))
         return cuda_refuse(asked->refusal, "taps leave the plane");
-    if (!is_picture_gradient(asked->op, is_picture) &&
-        (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
+    if (!is_gradient && (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
         return cuda_refuse(asked->refusal, "only chains of taps and gradients of pictures run in strips");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
         form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */

@@ -20,12 +20,6 @@
 /* Walks whose planes come as TMA boxes: they serve plain grids, on devices with TMA. */
 static const struct fused_walk *const fused_walks[] = {&fused_star1, &fused_box27, &fused_star2};
 
-/* Steps of a pass. A form of the star's walk that keeps planes has no registers for a fourth. */
-static constexpr int fused_most_star_steps(bool keeps)
-{
-    return keeps ? 3 : FUSED_MOST_STEPS;
-}
-
 /* Warps of a block, which is alone on a multiprocessor: occupancy against registers. Many warps of few rows
    beat few warps of many rows, since some compute while others wait. Twelve warps leave a thread 168
    registers; ten leave it the 204 that a form needs which keeps planes. Eight leave it all 255, and four
@@ -44,12 +38,6 @@ static constexpr int fused_rows(bool crowded, int levels)
 template <typename T, bool Crowded, int FusedSteps, bool Full, bool Keeps>
 using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Crowded, FusedSteps),
                              fused_warps(Crowded, Keeps), FusedSteps, Full, Keeps>;
-
-/* Whether the form keeps planes: because of the edge rule, or since the op has not all taps of the star. */
-static bool fused_keeps(const struct op *op)
-{
-    return !cuda_is_star1(op) || star_keeps(op);
-}
 
 template <typename T, int FusedSteps, bool Full, bool Keeps, typename Act>
 static auto fused_choose_kind(int code, Act act)
@@ -93,11 +81,12 @@ static const struct fused_walk *fused_find(const struct cuda_limits *limits, con
     return NULL;
 }
 
-/* Settle the star's walk with as many steps as shared memory allows. */
+/* Settle the star's walk with as many steps as shared memory allows. A form that keeps planes, because of the
+   edge rule or since the op has not all taps of the star, has no registers for a fourth. */
 template <typename T>
 static bool fused_shape_of_star(const struct cuda_question *asked, int wished, struct cuda_form *form)
 {
-    const int most = fused_most_star_steps(fused_keeps(asked->op));
+    const int most = !cuda_is_star1(asked->op) || star_keeps(asked->op) ? 3 : FUSED_MOST_STEPS;
     int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
         return fused_choose_levels<T>(asked->limits->code, asked->op, steps,
@@ -109,8 +98,10 @@ static bool fused_shape_of_star(const struct cuda_question *asked, int wished, s
         steps--;
     if (!star_serves(asked, shared_bytes()))
         return false;
-    fused_choose_levels<T>(asked->limits->code, asked->op, steps,
-                           [&](auto chosen) { star_describe<decltype(chosen)>(asked, form); });
+    fused_choose_levels<T>(asked->limits->code, asked->op, steps, [&](auto chosen) {
+        using chosen_form = decltype(chosen);
+        cuda_march_describe<chosen_form>(asked, form, star_kernel<chosen_form>, asked->op->edge == EDGE_WRAP);
+    });
     return true;
 }
 

@@ -629,12 +629,6 @@ template <typename Form> static inline cudaError_t star_launch(const struct cuda
                                    from->form->resident_blocks);
 }
 
-template <typename Form>
-static inline void star_describe(const struct cuda_question *asked, struct cuda_form *form)
-{
-    cuda_march_describe<Form>(asked, form, star_kernel<Form>, asked->op->edge == EDGE_WRAP);
-}
-
 /* Whether a form has to keep planes instead of products. */
 static inline bool star_keeps(const struct op *op)
 {

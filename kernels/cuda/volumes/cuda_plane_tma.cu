@@ -371,17 +371,6 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 
 /* ---- the host ---- */
 
-/* Only edge rules that take samples outside the grid from inside, near its edge. */
-template <typename Form>
-static bool serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
-{
-    const size_t reach = static_cast<size_t>(Form::Radius);
-
-    return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
-           op->edge != EDGE_WRAP && op->edge != EDGE_CONSTANT && shape->nx > reach && shape->planes > reach &&
-           shape->rows >= static_cast<size_t>(Form::Height);
-}
-
 /* Fill in the parameters and the map of boxes, and launch. */
 template <typename Form> static cudaError_t launch(const struct cuda_job *from, int residents)
 {
@@ -419,10 +408,17 @@ template <typename Act> static auto choose(const struct op *op, const Act &act)
     });
 }
 
+/* Only edge rules that take samples outside the grid from inside, near its edge. */
 bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
 {
-    return (cuda_is_star1(op) || cuda_is_star2(op)) &&
-           choose(op, [=](auto chosen) { return serves<decltype(chosen)>(limits, op, shape); });
+    if ((!cuda_is_star1(op) && !cuda_is_star2(op)) || op->edge == EDGE_WRAP || op->edge == EDGE_CONSTANT)
+        return false;
+    return choose(op, [=](auto chosen) {
+        using Form = decltype(chosen);
+        const size_t reach = static_cast<size_t>(Form::Radius);
+        return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
+               shape->nx > reach && shape->planes > reach && shape->rows >= static_cast<size_t>(Form::Height);
+    });
 }
 
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form)

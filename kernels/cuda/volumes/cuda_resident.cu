@@ -593,12 +593,6 @@ static int packs_of(size_t nx, enum work_type work)
         cuda_ceil_divide(static_cast<long long>(nx), 16 / static_cast<int>(work_size(work))));
 }
 
-/* Bytes of the two fields of borders. */
-static size_t border_bytes(size_t packs, size_t rows, size_t planes, size_t channels)
-{
-    return 2 * 16 * packs * rows * planes * channels;
-}
-
 static size_t signal_bytes(const struct cuda_limits *limits)
 {
     return static_cast<size_t>(limits->multiprocessors) * RESIDENT_SIGNAL_STRIDE * sizeof(unsigned);
@@ -658,9 +652,9 @@ template <typename T> static bool resident_shape(const struct cuda_question *ask
     form->steps = asked->wish->steps > 0 ? std::min(asked->wish->steps, MOST_STEPS) : MOST_STEPS;
     form->grid = blocks_of(grid, cut);
     form->block = threads_of(grid, cut);
-    form->scratch_bytes =
-        signal_bytes(asked->limits) +
-        border_bytes(static_cast<size_t>(grid.packs), shape->rows, shape->planes, shape->channels);
+    /* The signals, and two fields of borders. */
+    form->scratch_bytes = signal_bytes(asked->limits) + 2 * 16 * static_cast<size_t>(grid.packs) *
+                                                            shape->rows * shape->planes * shape->channels;
     form->bytes_per_update = 2.0 * sizeof(T) / form->steps;
     form->operations_per_update = cuda_operations(asked->op) *
                                   (height * (planes.own + planes.halos * cut.depth)) /
