@@ -61,9 +61,7 @@ bool file_in_open(struct file_in **result, const char *path, struct fault *fault
 
 bool file_in_rewind(struct file_in *file)
 {
-    struct stat info;
-
-    if (file->begin < 0 || fstat(file->descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
+    if (file->begin < 0 || !file_in_is_regular(file) ||
         lseek(file->descriptor, file->begin, SEEK_SET) != file->begin)
         return false;
     file->ahead_begin = file->ahead_end = 0;

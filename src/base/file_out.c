@@ -307,12 +307,6 @@ bool file_out_join(struct file_out **result, const char *path, const char *tempo
     return false;
 }
 
-/* Only a lack of room is worth telling: whatever else speaks against it, writing finds out. */
-static bool is_full(int reason)
-{
-    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
-}
-
 bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault)
 {
     int failed;
@@ -323,8 +317,9 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
         /* Only the room that is not there yet: what has been written before it stays. */
         failed = fallocate(file->descriptor, 0, (off_t)file->room, (off_t)(bytes - file->room));
     } while (failed != 0 && errno == EINTR);
+    /* Only a lack of room is worth telling: whatever else speaks against it, writing finds out. */
     if (failed != 0)
-        return !is_full(errno) || refuse(file, fault);
+        return (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) || refuse(file, fault);
     file->room = bytes;
     if (file->length < bytes)
         file->length = bytes;

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- suggestions ---- */
 
@@ -17,15 +18,6 @@
 static bool same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-static bool begins_with(const char *name, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (!same_letter(name[i], word[i]))
-            return false;
-    }
-    return true;
 }
 
 /* Letters to change, put in, take out, or swap with the next one (Damerau and Levenshtein). */
@@ -61,7 +53,7 @@ static void offer(struct suggestion *suggestion, const char *name, size_t length
         return;
     distance = count_changes(suggestion->word, suggestion->length, name, length);
     if (beginnings && suggestion->length >= LEAST_BEGINNING && suggestion->length < length &&
-        begins_with(name, suggestion->word, suggestion->length))
+        strncasecmp(name, suggestion->word, suggestion->length) == 0)
         distance = 1;
     else if (distance * LETTERS_A_CHANGE > longer)
         return;

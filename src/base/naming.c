@@ -11,14 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Only a file is replaced: an exchange would do with a folder, too. */
-static bool is_folder(const char *path)
-{
-    struct stat info;
-
-    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static bool rename_plainly(struct naming *naming, enum naming_old old)
 {
     if (rename(naming->temporary, naming->target) != 0)
@@ -73,11 +65,13 @@ static bool take_free_name(struct naming *naming)
 
 bool naming_take(struct naming *naming, bool keep)
 {
+    struct stat info;
     char *aside;
 
     if (naming->folder)
         return take_free_name(naming);
-    if (is_folder(naming->target)) {
+    /* Only a file is replaced: an exchange would do with a folder, too. */
+    if (lstat(naming->target, &info) == 0 && S_ISDIR(info.st_mode)) {
         errno = EISDIR;
         return false;
     }

@@ -42,25 +42,17 @@ bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void 
     return started;
 }
 
-#ifdef CPU_COUNT
-/* The processors that the process may run on; 0 if the machine has more than the set holds. */
-static long allowed_processors(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-#else
-static long allowed_processors(void)
-{
-    return 0;
-}
-#endif
-
 size_t thread_processors(void)
 {
-    long count = allowed_processors();
+    long count = 0;
 
+#ifdef CPU_COUNT
+    cpu_set_t set;
+
+    /* Those that the process may run on, unless the machine has more than the set holds. */
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        count = CPU_COUNT(&set);
+#endif
     if (count == 0)
         count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (size_t)count : 1;
@@ -256,7 +248,7 @@ static bool is_over(struct pool *pool)
     return pool->busy == 0;
 }
 
-static void wait_for_members(struct pool *pool)
+void pool_join(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     while (!is_over(pool))
@@ -276,7 +268,7 @@ void pool_share(struct pool *pool, unsigned members, size_t turns, size_t togeth
     start_members(pool, members - 1);
     invite(pool, &loop, members);
     take_turns(pool, &loop, 0);
-    wait_for_members(pool);
+    pool_join(pool);
 }
 
 unsigned pool_start(struct pool *pool, unsigned threads, pool_work *work, void *context)
@@ -287,11 +279,6 @@ unsigned pool_start(struct pool *pool, unsigned threads, pool_work *work, void *
     loop.turns = pool->started < threads ? pool->started : threads;
     invite(pool, &loop, threads + 1);
     return (unsigned)loop.turns;
-}
-
-void pool_join(struct pool *pool)
-{
-    wait_for_members(pool);
 }
 
 bool pool_join_within(struct pool *pool, unsigned microseconds)

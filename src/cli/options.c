@@ -51,8 +51,6 @@ void options_free(struct options *options)
     mem_free(options->stages);
     mem_free(options->words);
     mem_free(options->tees);
-    options->stages = NULL;
-    options->words = NULL;
 }
 
 /* ---- options together ---- */

@@ -165,13 +165,6 @@ static struct colour ramp_colour(enum column column, double place)
     return place < 0.5 ? blend(falling, white, 2.0 * place) : blend(white, rising, 2.0 * place - 1.0);
 }
 
-static struct colour colour_of(const struct drawing *drawing, enum column column, double value)
-{
-    const struct window *window = column == DIFFERENCE ? &drawing->change : &drawing->grey;
-
-    return isnan(value) ? not_a_number : ramp_colour(column, place_in(window, value));
-}
-
 /* ---- what is drawn; everything also says how much room it takes ---- */
 
 /* Everything is drawn twice; the first time only finds out the room that it takes. */
@@ -214,13 +207,15 @@ static size_t value_index(const struct section *section, const struct panel *pan
 static void draw_panel(struct drawing *drawing, const struct section *section, const struct panel *panel,
                        enum column column, size_t top)
 {
+    const struct window *window = column == DIFFERENCE ? &drawing->change : &drawing->grey;
     size_t left = column_left(drawing, column);
 
     draw_box(drawing, left - 1, top - 1, panel->width + 2, panel->height + 2, frame);
     for (size_t y = 0; y < panel->height; y++) {
         for (size_t x = 0; x < panel->width; x++) {
             double value = value_of(section, column, value_index(section, panel, x, y));
-            canvas_dot(&drawing->canvas, left + x, top + y, colour_of(drawing, column, value));
+            canvas_dot(&drawing->canvas, left + x, top + y,
+                       isnan(value) ? not_a_number : ramp_colour(column, place_in(window, value)));
         }
     }
 }

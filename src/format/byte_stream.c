@@ -516,17 +516,6 @@ bool byte_stream_skip(struct byte_stream *stream, uint64_t bytes, uint64_t *skip
     return true;
 }
 
-bool byte_stream_ends(struct byte_stream *stream, bool *ends, struct fault *fault)
-{
-    unsigned char next[sizeof(double)];
-    size_t got;
-
-    if (!byte_stream_peek(stream, next, sizeof next, &got, fault))
-        return false;
-    *ends = got == 0;
-    return true;
-}
-
 bool byte_stream_most(const struct byte_stream *stream, uint64_t *bytes)
 {
     if (stream->under == NULL)

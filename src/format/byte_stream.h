@@ -48,9 +48,6 @@ bool byte_stream_read_line(struct byte_stream *stream, char piece[BYTE_STREAM_PE
 /* Skip bytes; *skipped is less than `bytes` only at the end. */
 bool byte_stream_skip(struct byte_stream *stream, uint64_t bytes, uint64_t *skipped, struct fault *fault);
 
-/* Whether the stream is at its end, with all checksums right. */
-bool byte_stream_ends(struct byte_stream *stream, bool *ends, struct fault *fault);
-
 /* An upper bound for the bytes to come; false if there is none, as with a pipe. */
 bool byte_stream_most(const struct byte_stream *stream, uint64_t *bytes);
 

@@ -312,17 +312,9 @@ bool format_tells_alpha(const struct format *format, const struct header *header
 
 static const char others[] = " and others";
 
-/* Whether the list has been closed with " and others". */
-static bool is_full(const char *text, size_t used)
-{
-    const size_t length = sizeof others - 1;
-
-    return used >= length && strcmp(text + used - length, others) == 0;
-}
-
 void format_drop(struct dropped *dropped, const char *format, ...)
 {
-    const size_t size = sizeof dropped->names;
+    const size_t size = sizeof dropped->names, length = sizeof others - 1;
     char *text = dropped->names;
     size_t used = strlen(text);
     char name[64];
@@ -331,7 +323,8 @@ void format_drop(struct dropped *dropped, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    if (is_full(text, used))
+    /* Closed already? */
+    if (used >= length && strcmp(text + used - length, others) == 0)
         return;
     if (used + strlen(", ") + strlen(name) + sizeof others > size)
         snprintf(text + used, size - used, "%s", others);

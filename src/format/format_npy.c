@@ -46,9 +46,8 @@ static bool sniff(const unsigned char *start, size_t size)
 static bool read_length(struct source *source, size_t *size, struct fault *fault)
 {
     unsigned char start[MAGIC_SIZE], length[4] = {0};
-    bool done = volume_read_header(source, start, sizeof start, fault);
 
-    if (!done)
+    if (!volume_read_header(source, start, sizeof start, fault))
         return false;
     if (memcmp(start, magic, sizeof magic - 1) != 0)
         return source_refuse(source, fault, "magic: not that of a NumPy file");

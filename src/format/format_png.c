@@ -421,7 +421,8 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     return true;
 }
 
-struct png_encoder_picture format_png_picture(const struct header *header, const struct sink_request *request)
+/* The description of a picture for the encoder, without chunks. */
+static struct png_encoder_picture describe(const struct header *header, const struct sink_request *request)
 {
     return (struct png_encoder_picture){
         .width = header->grid.nx,
@@ -442,7 +443,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     struct png_encoder *encoder = NULL;
     if (!check_writable(sink, fault))
         return false;
-    struct png_encoder_picture picture = format_png_picture(header, request);
+    struct png_encoder_picture picture = describe(header, request);
     if (request->origin != NULL)
         picture.chunks = request->origin->chunks;
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))

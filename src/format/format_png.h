@@ -9,8 +9,4 @@
 #define PNG_TRAITS                                                                                           \
     .name = "png", .family = FAMILY_PNG, .in_turn = true, .alpha = FORMAT_UNASSOCIATED, .compresses = true
 
-/* The description of a picture for the encoder, without chunks. */
-struct png_encoder_picture format_png_picture(const struct header *header,
-                                              const struct sink_request *request);
-
 #endif

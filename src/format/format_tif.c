@@ -898,10 +898,9 @@ static bool link_first(const struct writer *writer, struct fault *fault)
 static bool finish_sink(struct sink *sink, struct fault *fault)
 {
     const struct writer *writer = sink->state;
-    unsigned char *bytes;
+    unsigned char *bytes = mem_alloc(CHUNK, 1, "the directories of a TIFF file", fault);
     bool done;
 
-    bytes = mem_alloc(CHUNK, 1, "the directories of a TIFF file", fault);
     done = bytes != NULL && (!file_out_is_renamed(writer->file) || file_out_flush(writer->file, fault)) &&
            write_directories(writer, bytes, fault) && (writer->packed == NULL || link_first(writer, fault));
     mem_free(bytes);

@@ -319,11 +319,6 @@ const char *ome_type(enum sample_type type)
     return (size_t)type < sizeof names / sizeof *names ? names[type] : NULL;
 }
 
-static void put(FILE *text, const char *bytes, size_t size)
-{
-    fwrite(bytes, 1, size, text);
-}
-
 /* OME's symbol of a unit; one that is not known is that of the frame of reference. */
 static const char *symbol_of(const char *unit)
 {
@@ -479,7 +474,7 @@ static void put_tag(FILE *text, const struct ome_tag *tag, const char *without, 
     const char *at = tag->name + tag->length;
     struct attribute attribute;
 
-    put(text, tag->begin, (size_t)(at - tag->begin));
+    fwrite(tag->begin, 1, (size_t)(at - tag->begin), text);
     while (next_attribute(&at, tag, &attribute)) {
         if (!is_attribute(&attribute, without))
             fprintf(text, " %.*s", (int)(attribute.end - attribute.name), attribute.name);
@@ -496,7 +491,7 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
     bool is_loss;
 
     while (next_tag(&at, NULL, &tag)) {
-        put(text, from, (size_t)(tag.begin - from));
+        fwrite(from, 1, (size_t)(tag.begin - from), text);
         from = at;
         /* Pages are told after the channels and before the planes. */
         if (walk->in_image && !walk->has_run &&
@@ -516,7 +511,7 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
         } else if (!tag.closes && walk->in_image && output->is_coloured && is_named(&tag, "Channel")) {
             put_tag(text, &tag, "SamplesPerPixel", " SamplesPerPixel=\"3\"");
         } else if (!tag.closes && is_named(&tag, "Pixels") && walk->images == output->image + 1) {
-            put(text, tag.begin, (size_t)(tag.name + tag.length - tag.begin));
+            fwrite(tag.begin, 1, (size_t)(tag.name + tag.length - tag.begin), text);
             put_pixels(text, &tag, output, walk->dropped);
             fprintf(text, ">");
             walk->in_image = !tag.is_empty;
@@ -526,10 +521,10 @@ static void rewrite(struct walk *walk, const char *from, FILE *text)
             }
         } else {
             walk->in_image = walk->in_image && !(tag.closes && is_named(&tag, "Pixels"));
-            put(text, tag.begin, (size_t)(tag.end - tag.begin));
+            fwrite(tag.begin, 1, (size_t)(tag.end - tag.begin), text);
         }
     }
-    put(text, from, strlen(from));
+    fwrite(from, 1, strlen(from), text);
 }
 
 /* The least that says what each page is. */
@@ -560,16 +555,12 @@ char *ome_write(const char *from, const struct ome_output *output, struct droppe
     char *bytes = NULL, *copy = NULL;
     size_t size;
     FILE *text = open_memstream(&bytes, &size);
-    bool failed = text == NULL;
 
-    if (text != NULL) {
-        if (from == NULL)
-            put_least(text, output);
-        else
-            rewrite(&walk, from, text);
-        failed = fclose(text) != 0;
-    }
-    if (failed)
+    if (text != NULL && from == NULL)
+        put_least(text, output);
+    else if (text != NULL)
+        rewrite(&walk, from, text);
+    if (text == NULL || fclose(text) != 0)
         fault_raise(fault, STATUS_LIMIT, "no memory for a description");
     else
         copy = mem_text(bytes, fault);

@@ -918,11 +918,6 @@ static uint64_t rows_per_strip(struct tiff_reader *reader)
     return rows;
 }
 
-static uint64_t across(uint64_t extent, uint32_t tile)
-{
-    return (extent + tile - 1) / tile;
-}
-
 /* Rows of a strip, if it is not the last one. */
 static uint64_t strip_rows(struct tiff_reader *reader)
 {
@@ -938,7 +933,7 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 
     if (libtiff.TIFFIsTiled(reader->tiff))
         return (uint64_t)libtiff.TIFFTileSize(reader->tiff);
-    rows -= each * (piece % across(rows, (uint32_t)each));
+    rows -= each * (piece % size_divided_up(rows, each));
     return (rows < each ? rows : each) * reader->stored_row;
 }
 
@@ -1012,7 +1007,8 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
     if (!mem_product(&bytes, stored_row(reader, width), height) ||
         libtiff.TIFFTileSize64(reader->tiff) != bytes)
         return refuse(reader, "TileWidth", "%u: tiles of an impossible size", width);
-    if (across(reader->all.width, width) * across(reader->all.height, height) * channel_planes(reader) !=
+    if (size_divided_up(reader->all.width, width) * size_divided_up(reader->all.height, height) *
+            channel_planes(reader) !=
         count)
         return refuse(reader, "TileOffsets", "%u tiles, which does not fit the page", count);
     keep_room(reader, bytes, height);
@@ -1024,7 +1020,7 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
 {
     uint64_t first = piece_bytes(reader, 0) / reader->stored_row;
 
-    if (across(reader->all.height, (uint32_t)first) * channel_planes(reader) != count)
+    if (size_divided_up(reader->all.height, first) * channel_planes(reader) != count)
         return refuse(reader, "StripOffsets", "%u strips, which does not fit the page", count);
     if (libtiff.TIFFScanlineSize64(reader->tiff) != reader->stored_row)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
@@ -1163,9 +1159,7 @@ static bool place_pages(struct tiff_reader *reader)
                       (unsigned long long)text->pages);
     reader->placed =
         mem_alloc((size_t)text->pages, sizeof *reader->placed, "the pages of a TIFF file", reader->fault);
-    if (reader->placed == NULL)
-        return false;
-    return place_runs(reader, reader->placed);
+    return reader->placed != NULL && place_runs(reader, reader->placed);
 }
 
 /* Read the description, which the first directory has, whatever page that is of. */

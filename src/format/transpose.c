@@ -6,6 +6,7 @@
 #include "transpose.h"
 
 #include "base/mem.h"
+#include "base/size.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -36,11 +37,7 @@ bool transpose_create(struct transpose **transpose, const struct transpose_shape
     if (made == NULL)
         return false;
     made->shape = *shape;
-    made->block_columns = BLOCK_BYTES / column_bytes(made);
-    if (made->block_columns == 0)
-        made->block_columns = 1;
-    if (made->block_columns > shape->columns)
-        made->block_columns = shape->columns;
+    made->block_columns = size_least(size_most(1, BLOCK_BYTES / column_bytes(made)), shape->columns);
     *transpose = made;
     return true;
 }

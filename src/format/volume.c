@@ -324,12 +324,17 @@ char *volume_name_file(const struct source *source, size_t index, struct fault *
 
 /* ---- where samples begin ---- */
 
-/* The file that samples come from, for messages. */
-static const char *data_name(const struct source *source)
+/* The file that holds the samples. */
+static const struct file_in *file_of(const struct source *source)
 {
     const struct volume *volume = source->state;
 
-    return file_in_name(volume->file != NULL ? volume->file : source->file);
+    return volume->file != NULL ? volume->file : source->file;
+}
+
+static const char *data_name(const struct source *source)
+{
+    return file_in_name(file_of(source));
 }
 
 static size_t file_samples(const struct header *header)
@@ -552,13 +557,15 @@ bool volume_open(struct source *source, const struct source_request *request, st
 
 /* ---- reading ---- */
 
+/* A stream finds its end, and that all checksums are right, when more is read. */
 static bool check_end(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
-    bool ends;
+    unsigned char next[sizeof(double)];
+    size_t got;
 
-    if (!byte_stream_ends(stream, &ends, fault))
+    if (!byte_stream_peek(stream, next, sizeof next, &got, fault))
         return false;
-    return ends || refuse_length(source, "goes on after", fault);
+    return got == 0 || refuse_length(source, "goes on after", fault);
 }
 
 /* Take the next bytes of samples, from as many files as have them. Where `to` is NULL they are passed over,
@@ -616,14 +623,6 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     if (volume->transpose != NULL)
         return transpose_read(volume->transpose, samples, planes, read_bytes, source, fault);
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
-}
-
-/* The file that holds the samples. */
-static const struct file_in *file_of(const struct source *source)
-{
-    const struct volume *volume = source->state;
-
-    return volume->file != NULL ? volume->file : source->file;
 }
 
 bool volume_read_box(struct source *source, void *samples, size_t volume, const struct region *box,

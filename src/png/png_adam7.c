@@ -51,8 +51,6 @@ void png_adam7_close(struct png_adam7 *adam7)
 {
     mem_free(adam7->row);
     mem_free(adam7->held);
-    adam7->row = NULL;
-    adam7->held = NULL;
 }
 
 static bool keep(const struct png_adam7 *adam7, uint64_t offset, size_t size, struct fault *fault)

@@ -208,7 +208,4 @@ void png_chunks_release(struct png_chunks *chunks)
         mem_free(chunks->first);
         chunks->first = next;
     }
-    chunks->last = NULL;
-    chunks->count = 0;
-    chunks->bytes = 0;
 }

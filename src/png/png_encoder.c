@@ -105,10 +105,8 @@ static bool start_libpng(struct png_encoder *encoder)
 {
     encoder->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &encoder->trap, png_error_raise,
                                              tell_warning, &encoder->trap, png_error_malloc, png_error_free);
-    if (encoder->png == NULL)
-        return png_error_at_start(&encoder->trap);
     /* libpng frees both structures at once, in png_encoder_free. */
-    encoder->info = png_create_info_struct(encoder->png);
+    encoder->info = encoder->png != NULL ? png_create_info_struct(encoder->png) : NULL;
     if (encoder->info == NULL)
         return png_error_at_start(&encoder->trap);
     png_set_write_fn(encoder->png, encoder, write_bytes, flush_nothing);

@@ -381,5 +381,4 @@ void png_image_data_leave(struct png_image_data *data, png_structp png)
 void png_image_data_release(struct png_image_data *data)
 {
     stop(data->inflater);
-    data->inflater = NULL;
 }

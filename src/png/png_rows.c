@@ -152,7 +152,6 @@ void png_rows_close(struct png_rows *rows)
     mem_free(rows->filtered);
     mem_free(rows->plain);
     mem_free(rows->above);
-    *rows = (struct png_rows){0};
 }
 
 void png_rows_begin(struct png_rows *rows, size_t width)
