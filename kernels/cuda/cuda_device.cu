@@ -233,6 +233,12 @@ void cuda_device_destroy_event(cudaEvent_t event)
         cudaEventDestroy(event);
 }
 
+bool cuda_device_record(const struct device *device, cudaEvent_t event, cudaStream_t stream,
+                        struct fault *fault)
+{
+    return cuda_device_check(cudaEventRecord(event, stream), device, "an event", fault);
+}
+
 bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault)
 {
     return cuda_device_create_event(device, &span->begun, fault) &&
@@ -348,15 +354,14 @@ static bool tell_span(struct device *device, unsigned turn, double *seconds, str
 
 bool cuda_device_begin_span(struct device *device, struct fault *fault)
 {
-    return cuda_device_check(cudaEventRecord(device->spans[device->turn].begun, device->stream), device,
-                             "an event", fault);
+    return cuda_device_record(device, device->spans[device->turn].begun, device->stream, fault);
 }
 
 bool cuda_device_end_span(struct device *device, double *seconds, struct fault *fault)
 {
     struct cuda_span *span = &device->spans[device->turn];
 
-    if (!cuda_device_check(cudaEventRecord(span->ended, device->stream), device, "an event", fault))
+    if (!cuda_device_record(device, span->ended, device->stream, fault))
         return false;
     span->under_way = true;
     device->turn ^= 1;

@@ -61,6 +61,10 @@ bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
 void cuda_device_destroy_event(cudaEvent_t event);
 
+/* Let an event stand for all work that a stream has been asked for so far. */
+bool cuda_device_record(const struct device *device, cudaEvent_t event, cudaStream_t stream,
+                        struct fault *fault);
+
 /* Wait for a span and add its seconds, if they have not been read. */
 bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
                            double *seconds, struct fault *fault);

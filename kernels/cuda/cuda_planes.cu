@@ -181,16 +181,10 @@ static bool copy_staging(struct device *device, struct cuda_staging *staging, si
 
     staging->copy.under_way =
         cuda_device_check(cudaStreamWaitEvent(stream, staging->converted, 0), device, "a copy", fault) &&
-        cuda_device_check(cudaEventRecord(staging->copy.begun, stream), device, "an event", fault) &&
+        cuda_device_record(device, staging->copy.begun, stream, fault) &&
         cuda_device_check(cudaMemcpyAsync(to, from, bytes, way, stream), device, "a copy", fault) &&
-        cuda_device_check(cudaEventRecord(staging->copy.ended, stream), device, "an event", fault);
+        cuda_device_record(device, staging->copy.ended, stream, fault);
     return staging->copy.under_way;
-}
-
-/* Mark the end of the kernel that uses `packed`. */
-static bool note_converted(struct device *device, struct cuda_staging *staging, struct fault *fault)
-{
-    return cuda_device_check(cudaEventRecord(staging->converted, device->stream), device, "an event", fault);
 }
 
 bool cuda_planes_upload(struct device *device, struct field *field, const struct encoding *encoding,
@@ -211,7 +205,7 @@ bool cuda_planes_upload(struct device *device, struct field *field, const struct
            cuda_device_check(cudaStreamWaitEvent(device->stream, from->copy.ended, 0), device, "conversion",
                              fault) &&
            cuda_device_check(cuda_planes_with_view(field, load), device, "conversion", fault) &&
-           note_converted(device, from, fault);
+           cuda_device_record(device, from->converted, device->stream, fault);
 }
 
 bool cuda_planes_download(struct device *device, const struct field *field, const struct encoding *encoding,
@@ -223,7 +217,7 @@ bool cuda_planes_download(struct device *device, const struct field *field, cons
     };
 
     return cuda_device_check(cuda_planes_with_view(field, store), device, "conversion", fault) &&
-           note_converted(device, to, fault) &&
+           cuda_device_record(device, to->converted, device->stream, fault) &&
            copy_staging(device, to, cuda_planes_packed_bytes(&field->shape, encoding, planes.count),
                         cudaMemcpyDeviceToHost, fault);
 }
@@ -306,7 +300,7 @@ static bool open_to(struct device *device, const struct device *other, struct fa
 /* Let copies to another GPU wait for all work that this device has been asked for so far. */
 static bool follow(const struct device *device, const struct device *other, struct fault *fault)
 {
-    return cuda_device_check(cudaEventRecord(device->asked, device->stream), device, "an event", fault) &&
+    return cuda_device_record(device, device->asked, device->stream, fault) &&
            cuda_device_check(cudaStreamWaitEvent(other->arriving, device->asked, 0), other, "a copy", fault);
 }
 
@@ -314,11 +308,6 @@ static void *plane_of(const struct field *field, size_t plane)
 {
     return static_cast<char *>(field->samples) +
            (plane - field->planes.first) * cuda_planes_bytes(&field->shape, field->work, 1);
-}
-
-static bool mark_arrival(const struct device *device, cudaEvent_t event, struct fault *fault)
-{
-    return cuda_device_check(cudaEventRecord(event, device->arriving), device, "an event", fault);
 }
 
 static bool tell_handing(struct device *device, struct cuda_span *span, struct fault *fault)
@@ -331,12 +320,13 @@ static bool begin_handing(struct device *device, struct cuda_span **span, struct
 {
     *span = &device->handings[device->handing++ % CUDA_HANDINGS];
     return ((*span)->ended != NULL || cuda_device_create_span(device, *span, fault)) &&
-           tell_handing(device, *span, fault) && mark_arrival(device, (*span)->begun, fault);
+           tell_handing(device, *span, fault) &&
+           cuda_device_record(device, (*span)->begun, device->arriving, fault);
 }
 
 static bool end_handing(const struct device *device, struct cuda_span *span, struct fault *fault)
 {
-    span->under_way = mark_arrival(device, span->ended, fault);
+    span->under_way = cuda_device_record(device, span->ended, device->arriving, fault);
     return span->under_way;
 }
 
@@ -353,7 +343,7 @@ static bool copy_planes(const struct device *device, const struct field *from, s
                                                  plane_of(from, planes.first), device->index, bytes,
                                                  other->arriving),
                              other, "a copy from another GPU", fault) &&
-           end_handing(other, span, fault) && mark_arrival(other, to->arrived, fault);
+           end_handing(other, span, fault) && cuda_device_record(other, to->arrived, other->arriving, fault);
 }
 
 /* Note that another GPU reads planes of the field until the event. */

@@ -279,12 +279,12 @@ static inline halo_tile halo_tile_with(const struct op *op, int x, int rows, int
 }
 
 /* A tile of the default size, all along x where planes have one row; or of the wished one. */
-static inline halo_tile halo_tile_of(const struct op *op, const struct shape *shape,
-                                     const struct cuda_wish *wish, int x, int rows)
+static inline halo_tile halo_tile_of(const struct cuda_question *asked, int x, int rows)
 {
-    const bool flat = shape->rows == 1;
+    const struct cuda_wish *wish = asked->wish;
+    const bool flat = asked->shape->rows == 1;
 
-    return halo_tile_with(op,
+    return halo_tile_with(asked->op,
                           wish->tile_x > 0 ? wish->tile_x
                           : flat           ? x * rows
                                            : x,
@@ -337,10 +337,11 @@ static inline dim3 halo_grid(const halo_tile &tile, size_t nx, size_t rows, long
 }
 
 /* The form of a kernel of this family. */
-static inline struct cuda_form halo_form(const struct op *op, const struct shape *shape,
-                                         const halo_tile &tile, int run, unsigned threads,
-                                         size_t shared_bytes, const void *kernel)
+static inline struct cuda_form halo_form(const struct cuda_question *asked, const halo_tile &tile, int run,
+                                         unsigned threads, size_t shared_bytes, const void *kernel)
 {
+    const struct op *op = asked->op;
+    const struct shape *shape = asked->shape;
     struct cuda_form form = cuda_form();
 
     form.tile_x = tile.x;

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
 /* Shared memory has the two tables and the ring: the planes in reach, and MARCH_AHEAD more. */
 template <typename T> static bool march_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, MARCH_X, MARCH_ROWS);
+    const halo_tile tile = halo_tile_of(asked, MARCH_X, MARCH_ROWS);
     const size_t cells = static_cast<size_t>(tile.cells);
     const int depth = tile.span + 1 + MARCH_AHEAD;
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
@@ -123,7 +123,7 @@ template <typename T> static bool march_shape(const struct cuda_question *asked,
     if (!halo_serves(asked) || !halo_fits(asked, bytes, tile, run, depth))
         return false;
     *form =
-        halo_form(asked->op, asked->shape, tile, run, halo_block(samples, MARCH_THREADS), bytes,
+        halo_form(asked, tile, run, halo_block(samples, MARCH_THREADS), bytes,
                   cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&march_kernel<T, std::decay_t<decltype(filter)>>);
                   }));

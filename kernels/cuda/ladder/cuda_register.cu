@@ -245,7 +245,7 @@ static bool register_serves(const struct cuda_question *asked)
 
 template <typename T> static bool register_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, REGISTER_X, REGISTER_ROWS);
+    const halo_tile tile = halo_tile_of(asked, REGISTER_X, REGISTER_ROWS);
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
     const size_t cells = static_cast<size_t>(tile.cells);
     const size_t bytes = halo_tap_bytes<T>(asked->op) +
@@ -261,8 +261,7 @@ template <typename T> static bool register_shape(const struct cuda_question *ask
                            tile.rows, samples, most);
     const unsigned threads = halo_block(samples, most);
     *form =
-        halo_form(asked->op, asked->shape, tile, run, threads, bytes,
-                  cuda_with_filter<T>(asked->op, [=](const auto &filter) {
+        halo_form(asked, tile, run, threads, bytes, cuda_with_filter<T>(asked->op, [=](const auto &filter) {
                       return reinterpret_cast<const void *>(register_choose<T>(asked->op, threads, filter));
                   }));
     return true;

@@ -97,30 +97,28 @@ template <typename T> static size_t tile_bytes(const struct op *op, const halo_t
 
 /* A tile of T³ samples, or of the wished extents in x and rows and the smaller of them in planes; fewer
  * planes if a block has too little shared memory. */
-template <typename T>
-static halo_tile tile_of_volume(const struct cuda_limits *limits, const struct op *op,
-                                const struct cuda_wish *wish)
+template <typename T> static halo_tile tile_of_volume(const struct cuda_question *asked)
 {
+    const struct cuda_wish *wish = asked->wish;
     const int x = wish->tile_x > 0 ? wish->tile_x : TILE_EXTENT,
               rows = wish->tile_y > 0 ? wish->tile_y : TILE_EXTENT;
-    halo_tile tile = halo_tile_with(op, x, rows, x < rows ? x : rows);
+    halo_tile tile = halo_tile_with(asked->op, x, rows, x < rows ? x : rows);
 
-    while (tile.planes > 1 && tile_bytes<T>(op, tile) > limits->shared_per_block)
+    while (tile.planes > 1 && tile_bytes<T>(asked->op, tile) > asked->limits->shared_per_block)
         tile.planes--;
     return tile;
 }
 
 /* A tile of T² samples, whose rows are planes. */
-template <typename T>
-static halo_tile tile_of_picture(const struct cuda_limits *limits, const struct op *op,
-                                 const struct cuda_wish *wish)
+template <typename T> static halo_tile tile_of_picture(const struct cuda_question *asked)
 {
+    const struct cuda_wish *wish = asked->wish;
     const bool free = wish->tile_x <= 0 && wish->tile_y <= 0;
-    halo_tile tile = halo_tile_with(op, wish->tile_x > 0 ? wish->tile_x : TILE_PICTURE, 1,
+    halo_tile tile = halo_tile_with(asked->op, wish->tile_x > 0 ? wish->tile_x : TILE_PICTURE, 1,
                                     wish->tile_y > 0 ? wish->tile_y : TILE_PICTURE);
 
-    while (free && tile.x > 1 && tile_bytes<T>(op, tile) > limits->shared_per_block)
-        tile = halo_tile_with(op, tile.x / 2, 1, tile.planes / 2);
+    while (free && tile.x > 1 && tile_bytes<T>(asked->op, tile) > asked->limits->shared_per_block)
+        tile = halo_tile_with(asked->op, tile.x / 2, 1, tile.planes / 2);
     return tile;
 }
 
@@ -128,12 +126,11 @@ template <typename T> static bool tile_shape(const struct cuda_question *asked, 
 {
     if (!halo_serves(asked))
         return false;
-    const halo_tile tile = asked->shape->rows == 1 ? tile_of_picture<T>(asked->limits, asked->op, asked->wish)
-                                                   : tile_of_volume<T>(asked->limits, asked->op, asked->wish);
+    const halo_tile tile = asked->shape->rows == 1 ? tile_of_picture<T>(asked) : tile_of_volume<T>(asked);
     if (!halo_fits(asked, tile_bytes<T>(asked->op, tile), tile, tile.planes, tile.planes + tile.span))
         return false;
     *form =
-        halo_form(asked->op, asked->shape, tile, tile.planes,
+        halo_form(asked, tile, tile.planes,
                   halo_block(static_cast<long long>(tile.x) * tile.rows * tile.planes, TILE_THREADS),
                   tile_bytes<T>(asked->op, tile), cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&tile_kernel<T, std::decay_t<decltype(filter)>>);
