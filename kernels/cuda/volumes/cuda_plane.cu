@@ -64,6 +64,8 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     static constexpr int TableLines = CUDA_WARP * Warps * Rows + 2 * Radius; /* of the narrowest tile */
 
     static_assert(Lines <= 16 && Rows * Pack <= 16, "a bit for each");
+    static_assert(2 * Pack * sizeof(T) == CUDA_SECTOR && CUDA_ROW_ALIGNMENT % CUDA_SECTOR == 0,
+                  "see plane_tiles");
 
     /* ptxas wants more registers for other code than 9.0, and most from 10.0 on. */
     static __host__ __device__ constexpr int residents(int code)
@@ -74,9 +76,13 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     }
 };
 
+/* Two lanes have a sector of the memory, which they store whole, padding and all: what is stored of a part of
+   one has to be read first. */
 template <typename Form> static struct cuda_tiles plane_tiles(long long nx, long long rows)
 {
-    return cuda_tiles_of<Form>(nx, rows, cuda_last_lanes(nx % Form::Width, Form::Pack));
+    const unsigned lanes = cuda_last_lanes(nx % Form::Width, Form::Pack);
+
+    return cuda_tiles_of<Form>(nx, rows, lanes < 2 ? 2 : lanes);
 }
 
 template <typename Form> struct plane_job {
@@ -139,8 +145,9 @@ template <typename Form> struct plane_walk {
     {
         const cuda_tile_place<true> place(job.tiles, blockIdx.x, Form::Warps);
         const int tile_x = place.column * Form::Width;
+        const int stored = (job.from.nx + 2 * Pack - 1) / (2 * Pack) * (2 * Pack); /* columns, in sectors */
 
-        x = min(tile_x + place.lane * Pack, (job.from.nx - 1) / Pack * Pack);
+        x = min(tile_x + place.lane * Pack, stored - Pack);
         row = place.row * Rows;
         whole = x + Pack <= job.from.nx;
         left_inside = x >= Side;
@@ -148,7 +155,7 @@ template <typename Form> struct plane_walk {
         place_chunk(place.rest);
         fill_tables(tile_x, place.first_row * Rows, place.rows * Rows + 2 * Radius);
         see_marks();
-        if (tile_x + place.lane * Pack >= job.from.nx)
+        if (tile_x + place.lane * Pack >= stored)
             row = job.from.rows;
     }
 
