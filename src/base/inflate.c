@@ -81,11 +81,6 @@ size_t inflater_unused_input(const struct inflater *inflater, unsigned char byte
     return count;
 }
 
-static void stop(struct inflater *inflater)
-{
-    (void)inflater; /* owns nothing else */
-}
-
 static const char *damage_of(int outcome)
 {
     switch (outcome) {
@@ -181,11 +176,6 @@ size_t inflater_unused_input(const struct inflater *inflater, unsigned char byte
     return 0;
 }
 
-static void stop(struct inflater *inflater)
-{
-    inflateEnd(&inflater->stream);
-}
-
 static void run(struct inflater *inflater, struct inflate_portion *portion)
 {
     z_stream *stream = &inflater->stream;
@@ -251,6 +241,8 @@ void inflater_free(struct inflater *inflater)
 {
     if (inflater == NULL)
         return;
-    stop(inflater);
+#ifndef HAVE_ISAL
+    inflateEnd(&inflater->stream);
+#endif
     mem_free(inflater);
 }

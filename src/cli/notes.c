@@ -296,12 +296,11 @@ static bool tell_strays(const struct record_loss *loss, char *text, size_t size)
     char samples[64];
 
     count(loss, loss->strays_out, samples, sizeof samples);
+    snprintf(text, size, "%s %s NaN or infinite, ", samples, loss->strays_out == 1 ? "is" : "are");
     if (loss->strays_in == 0)
-        snprintf(text, size, "%s %s NaN or infinite, but none of the input", samples,
-                 loss->strays_out == 1 ? "is" : "are");
+        diag_append(text, size, "but none of the input");
     else
-        snprintf(text, size, "%s %s NaN or infinite, and %llu of the input", samples,
-                 loss->strays_out == 1 ? "is" : "are", (unsigned long long)loss->strays_in);
+        diag_append(text, size, "and %llu of the input", (unsigned long long)loss->strays_in);
     return loss->strays_out > loss->strays_in;
 }
 
