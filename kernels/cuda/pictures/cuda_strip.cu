@@ -477,11 +477,7 @@ template <typename T, typename Act> void whole_with_form(const struct op *op, Ac
 /* What make gives for a side of Least to Most samples; else an entry without side. */
 template <int Least, int Most, typename Make> strip_kernel_entry entry_for(int side, const Make &make)
 {
-    if (side == Most)
-        return make(std::integral_constant<int, Most>());
-    if constexpr (Most > Least)
-        return entry_for<Least, Most - 2>(side, make);
-    return {};
+    return side <= Most ? cuda_with_number<Least, Most, 2>(side, make) : strip_kernel_entry();
 }
 
 /* Short strips keep what runs together close in memory, which is worth walking rows twice while the

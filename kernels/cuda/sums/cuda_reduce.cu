@@ -340,23 +340,14 @@ struct leaves leaves_of(const struct cuda_reduction *reduction, size_t nx, size_
     return leaves;
 }
 
-/* Call act with the samples that a thread folds alone. */
-template <typename Act> auto with_factor(const struct cuda_reduction *reduction, Act act)
+/* Call act with the samples that a thread folds alone: 1, 2, 4 and so on, until a warp folds the leaf. */
+template <int Factor = 1, typename Act> auto with_factor(const struct cuda_reduction *reduction, Act act)
 {
-    switch (reduction->by_blocks ? 2 : reduction->factor) {
-    case 1:
-        return act(std::integral_constant<int, 1>());
-    case 2:
-        return act(std::integral_constant<int, 2>());
-    case 4:
-        return act(std::integral_constant<int, 4>());
-    case 8:
-        return act(std::integral_constant<int, 8>());
-    case 16:
-        return act(std::integral_constant<int, 16>());
-    default:
-        return act(std::integral_constant<int, 32>());
+    if constexpr (Factor < ARITH_LEAF / CUDA_WARP) {
+        if (Factor < (reduction->by_blocks ? 2 : reduction->factor))
+            return with_factor<2 * Factor>(reduction, act);
     }
+    return act(std::integral_constant<int, Factor>());
 }
 
 /* The launch that folds leaves: a block takes `factor` leaves, `stride` apart; `stride` blocks share a round.

@@ -579,15 +579,6 @@ __global__ void __launch_bounds__(Form::Threads, 1) tma_kernel(const __grid_cons
     tma_run<Form>(walk);
 }
 
-/* Whether a form serves a grid: its code and its shared memory are there, it takes such rows, and the grid is
-   as high as the tile. */
-template <typename Form>
-static inline bool tma_serves(const struct cuda_limits *limits, const struct shape *shape)
-{
-    return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
-           Form::takes(shape->nx) && shape->rows >= static_cast<size_t>(Form::Height);
-}
-
 /* Whether walks know what stands outside a grid: a mirror and a reflection need as many samples as the taps
    reach. */
 static inline bool tma_has_edges(const struct op *op, size_t radius, const struct shape *shape)
@@ -630,10 +621,16 @@ template <typename Walk> struct tma_fused {
             op->work, [=](auto sample) { return Walk::template choose<decltype(sample)>(op, nx, act); });
     }
 
+    /* Whether the code and the shared memory of its form are there, it takes such rows, and the grid is as
+       high as the tile. */
     static bool serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
     {
         return Walk::is_for(op) && tma_has_edges(op, Walk::Radius, shape) &&
-               choose(op, shape->nx, [=](auto form) { return tma_serves<decltype(form)>(limits, shape); });
+               choose(op, shape->nx, [=](auto chosen) {
+                   using Form = decltype(chosen);
+                   return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
+                          Form::takes(shape->nx) && shape->rows >= static_cast<size_t>(Form::Height);
+               });
     }
 
     static void describe(const struct cuda_question *asked, struct cuda_form *form)
