@@ -576,10 +576,8 @@ static bool given_taps(const struct building *b)
 
 /* A builder for each row of the list, and the list itself. */
 #define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
-    static bool build_##name(const struct filter_call *call, const struct grid *grid, bool fwhm,             \
-                             struct filter_body *body, struct fault *fault)                                  \
+    static bool build_##name(const struct building *b)                                                       \
     {                                                                                                        \
-        const struct building state = {call, grid, fwhm, body, fault}, *b = &state;                          \
         (void)b;                                                                                             \
         return expression;                                                                                   \
     }
@@ -762,11 +760,12 @@ bool filter_chooses_axes(const struct filter *filter)
 bool filter_build(const struct filter_call *call, const struct grid *grid, struct filter_manner manner,
                   struct filter_body *body, struct fault *fault)
 {
+    const struct building building = {call, grid, manner.fwhm, body, fault};
     unsigned needed;
     bool built;
 
     *body = (struct filter_body){0};
-    built = call->filter->build(call, grid, manner.fwhm, body, fault);
+    built = call->filter->build(&building);
     needed = stencil_axes(&body->taps);
     /* A picture has no use for taps along z, and dropping them would change what the filter is. */
     if (built && needed > grid->axes)

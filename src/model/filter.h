@@ -59,7 +59,7 @@ enum filter_window { WINDOW_BOX, WINDOW_BALL, WINDOW_X, WINDOW_Y, WINDOW_Z };
 /* The rank of the greatest sample, whatever the size of the window. */
 #define FILTER_GREATEST SIZE_MAX
 
-struct filter_call;
+struct building;
 
 /* A filter on a grid. */
 struct filter_body {
@@ -83,8 +83,7 @@ struct filter {
     enum filter_arguments arguments;
     size_t least, most; /* how many numbers */
     const char *summary;
-    bool (*build)(const struct filter_call *call, const struct grid *grid, bool fwhm,
-                  struct filter_body *body, struct fault *fault);
+    bool (*build)(const struct building *building);
 };
 
 /* A SPEC, parsed. */

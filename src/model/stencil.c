@@ -115,14 +115,12 @@ double stencil_sum(const struct stencil *stencil)
     return sum;
 }
 
+/* No two taps have the same offset. */
 bool stencil_stays_at_centre(const struct stencil *stencil)
 {
-    for (size_t i = 0; i < stencil->count; i++) {
-        const struct tap *tap = &stencil->taps[i];
-        if (tap->dx != 0 || tap->dy != 0 || tap->dz != 0)
-            return false;
-    }
-    return true;
+    const struct tap *tap = stencil->taps;
+
+    return stencil->count == 0 || (stencil->count == 1 && tap->dx == 0 && tap->dy == 0 && tap->dz == 0);
 }
 
 unsigned stencil_axes(const struct stencil *stencil)
