@@ -203,11 +203,6 @@ void levels_walk_start(struct levels_walk *walk, const struct levels *levels, st
                                  .level = {.to = field}};
 }
 
-unsigned levels_walk_field(const struct levels_walk *walk)
-{
-    return walk->level.to;
-}
-
 /* The level reads `from` to its reach, and what is kept at its own planes. */
 static void note_readers(struct levels_walk *walk, const struct levels_step *step)
 {

@@ -108,14 +108,11 @@ uint64_t levels_digest(const struct levels *levels);
    it, and one for what a chain has made while the next one goes on. */
 size_t levels_field_count(const struct levels *levels);
 
-/* Begin a walk from one mark to another, whose input is in a field. Then go on to the next level; false if
-   there is none. */
+/* Begin a walk from one mark to another, whose input is in a field: that is where level.to is then. Then go
+   on to the next level; false if there is none. */
 void levels_walk_start(struct levels_walk *walk, const struct levels *levels, struct levels_mark begin,
                        struct levels_mark end, unsigned field);
 bool levels_walk_next(struct levels_walk *walk);
-
-/* The field of the last level, or of the input. */
-unsigned levels_walk_field(const struct levels_walk *walk);
 
 /* Whether an edge wraps along the planes anywhere; and, where one does, whether there are others, too. */
 bool levels_wraps(const struct levels *levels);

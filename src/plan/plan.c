@@ -209,7 +209,7 @@ static size_t change_bytes(const struct plan *plan)
 static bool check_part(const struct job *job, const struct source *source, const struct levels *levels,
                        struct fault *fault)
 {
-    const char *option = region_option(job->region_kind);
+    const char *option = region_option(job->region_kind), *why;
 
     if (!region_is_part(job->region_kind))
         return true;
@@ -218,17 +218,12 @@ static bool check_part(const struct job *job, const struct source *source, const
                              "%s needs samples at fixed places in one file: a pipe, compressed samples "
                              "and lists of files have none",
                              option);
-    if (job_waits_for_change(job))
-        return fault_set_for(fault, STATUS_USAGE, option,
-                             "not allowed with --until: every part would need the whole grid");
-    if (job->measures)
-        return fault_set_for(fault, STATUS_USAGE, option,
-                             "not allowed with --out-range=auto: every part would need the whole grid");
-    if (levels_mix_ends(levels))
-        return fault_set_for(fault, STATUS_USAGE, option,
-                             "an edge that wraps is followed or preceded by one that does not: every "
-                             "part would need the whole grid");
-    return true;
+    why = job_waits_for_change(job) ? "not allowed with --until"
+          : job->measures           ? "not allowed with --out-range=auto"
+          : levels_mix_ends(levels) ? "an edge that wraps is followed or preceded by one that does not"
+                                    : NULL;
+    return why == NULL ||
+           fault_set_for(fault, STATUS_USAGE, option, "%s: every part would need the whole grid", why);
 }
 
 /* The plan as a schedule sees it: planes and their bytes, what moves them, and which ways to run are
@@ -389,16 +384,6 @@ static bool check_copy(const struct plan_request *request, struct fault *fault)
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs", option);
 }
 
-/* Find out which planes are computed: those that are written, unless all must be there before any of them is.
- */
-static void settle_window(struct plan *plan)
-{
-    const struct schedule *schedule = &plan->schedule;
-    bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
-
-    plan->window = at_once ? plan->job->window : (struct range){0, plan->shape.planes};
-}
-
 /* The planes to be read: those that are written and those beside them, unless all must be there. */
 static struct range read_by(const struct plan *plan)
 {
@@ -415,14 +400,18 @@ static struct range read_by(const struct plan *plan)
     return read;
 }
 
-/* Find out what is read: planes beside those of a part as far as its levels read them, all if they need all;
-   and the bytes of it. */
-static void settle_reading(struct plan *plan, const struct source *source)
+/* Find out which planes are computed: those that are written, unless all must be there before any of them is.
+   And what is read: planes beside those of a part as far as its levels read them, all if they need all; and
+   the bytes of it. */
+static void settle_planes(struct plan *plan, const struct source *source)
 {
     const struct job *job = plan->job;
+    const struct schedule *schedule = &plan->schedule;
+    const bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
     const struct levels *levels = &plan->levels;
     const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
 
+    plan->window = at_once ? job->window : (struct range){0, plan->shape.planes};
     plan->beside = survey.depth < levels->planes ? survey.level.lag : levels->planes;
     plan->read = read_by(plan);
     plan->read_bytes = (uint64_t)job->in.volumes * job_columns(job) *
@@ -485,8 +474,7 @@ static bool complete(struct plan *plan, const struct plan_request *request, cons
         return false;
     plan->start = clock_seconds() - begun;
 
-    settle_window(plan);
-    settle_reading(plan, source);
+    settle_planes(plan, source);
     taken.count = plan->shares.held;
     devices_name(&taken, plan->device_name, sizeof plan->device_name);
     taken.backend->describe(taken.indices[0], plan->device_text, sizeof plan->device_text);

@@ -339,16 +339,6 @@ static bool fit_sizes(struct attempt *attempt, const struct levels_walk *survey,
     return false;
 }
 
-/* All levels in one pass. */
-static bool fit_one_pass(struct attempt *attempt, uint64_t memory)
-{
-    struct levels_walk survey = attempt->survey;
-
-    if (attempt->schedule.whole)
-        survey.depth = attempt->levels.planes;
-    return fit_sizes(attempt, &survey, memory);
-}
-
 /* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more.
  */
 static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey, uint64_t memory)
@@ -412,9 +402,16 @@ static bool fit_passes(struct attempt *attempt, uint64_t memory)
     return true;
 }
 
+/* All levels go in one pass, unless it takes several. */
 static bool fit(struct attempt *attempt, uint64_t memory)
 {
-    return attempt->schedule.spooled ? fit_passes(attempt, memory) : fit_one_pass(attempt, memory);
+    struct levels_walk survey = attempt->survey;
+
+    if (attempt->schedule.spooled)
+        return fit_passes(attempt, memory);
+    if (attempt->schedule.whole)
+        survey.depth = attempt->levels.planes;
+    return fit_sizes(attempt, &survey, memory);
 }
 
 /* Whether a candidate need not be tried, since another one fitted. Passes over spool files are also tried

@@ -530,7 +530,7 @@ static bool walk_levels(struct sweep_team *team, size_t *done)
 
     /* The input is a state, too: after no step. And the first level needs planes of others. */
     if (team->members->frame.of_source)
-        show(team, levels_walk_field(walk));
+        show(team, walk->level.to);
     if (!exchange_at_once(team))
         return false;
     while ((*done > 0 || walk->next_op > 0) && levels_walk_next(walk)) {
@@ -579,7 +579,7 @@ static bool end_levels(struct sweep_team *team, size_t planes)
         struct sweep *sweep = &team->members[i];
         sweep->handed += team->exchange.handed[i];
         sweep->done = planes;
-        sweep->output = levels_walk_field(&team->walk);
+        sweep->output = team->walk.level.to;
         sweep->swept = sweep->fed;
         done = end_span(sweep, team->fault);
     }
