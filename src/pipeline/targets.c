@@ -189,7 +189,6 @@ static bool target_open(struct target *target, const struct target_request *requ
 {
     char first[PATTERN_NAME_MOST];
 
-    target->path = request->sink.pattern;
     if (!(request->format->folder ? file_out_open_folder : file_out_open)(&target->file,
                                                                           file_path(request, first), fault))
         return false;
@@ -231,7 +230,6 @@ static bool target_open_joint(struct target *target, const struct target_request
     bool first = peers_lead(peers), done = !first || invite(target, request, &offer, fault);
     struct file_out *file;
 
-    target->path = request->sink.pattern;
     if (!join_file(&offer, peers, done, target->path, &target->joined, fault))
         return false;
     file = first ? target->sink.samples.file : target->joined;
@@ -261,7 +259,6 @@ static bool target_open_stack(struct target *target, const struct target_request
     bool first = peers_lead(peers), done;
     size_t bytes = 0;
 
-    target->path = request->sink.pattern;
     done = !first || (check_kind(request, fault) && target_open(target, request, fault) &&
                       stack_share(&target->sink, &target->temporaries, &bytes, fault));
     if (!peers_follow(peers, done, fault) || !peers_broadcast(peers, &bytes, sizeof bytes, fault))
@@ -298,6 +295,7 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
 {
     struct target *target = &targets->list[targets->count++];
 
+    target->path = request->sink.pattern;
     /* A picture alone is written in turn, row by row. */
     if (are_joint(targets) && request->format->slice != NULL && request->header->grid.axes == 3)
         return target_open_stack(target, request, targets->peers, fault);

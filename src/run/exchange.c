@@ -13,25 +13,6 @@ struct exchange_parcel {
     struct staging *staging[SHARES_TURNS];
 };
 
-/* Without `send` and `end` nothing is left to do once an exchange has begun. */
-struct exchange_kind {
-    bool (*begin)(struct exchange *exchange, size_t reach, unsigned field, bool *fine);
-    bool (*send)(struct exchange *exchange, bool *fine);
-    bool (*end)(struct exchange *exchange, unsigned field, bool *fine);
-};
-
-/* ---- copies between GPUs ---- */
-
-/* Each device does in order what it is asked, so that the copies need not be waited for. */
-static bool begin_copies(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
-{
-    *fine = *fine &&
-            lane_exchange(exchange->lanes, exchange->shares, field, reach, exchange->handed, exchange->fault);
-    return true;
-}
-
-static const struct exchange_kind copies = {.begin = begin_copies};
-
 /* ---- what ranks exchange ---- */
 
 static size_t parcel_bytes(const struct exchange *exchange, const struct exchange_parcel *parcel)
@@ -259,41 +240,12 @@ static bool copy_parcels(const struct exchange *exchange, unsigned field, bool o
     return done;
 }
 
-static bool begin_messages(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
-{
-    if (reach != exchange->reach && !open_for(exchange, reach))
-        return false;
-    *fine = *fine && copy_parcels(exchange, field, true);
-    return true;
-}
-
-/* The fences here and below order the memory that several ranks see with the messages. */
-static bool send_messages(struct exchange *exchange, bool *fine)
-{
-    *fine = *fine && await_copies(exchange);
-    atomic_thread_fence(memory_order_seq_cst);
-    return peers_start_messages(exchange->peers, exchange->messages, exchange->message_count,
-                                exchange->fault);
-}
-
-static bool end_messages(struct exchange *exchange, unsigned field, bool *fine)
-{
-    if (!peers_wait_for_messages(exchange->peers, exchange->fault))
-        return false;
-    atomic_thread_fence(memory_order_seq_cst);
-    *fine = *fine && copy_parcels(exchange, field, false);
-    exchange->turn = (exchange->turn + 1) % SHARES_TURNS;
-    return true;
-}
-
-static const struct exchange_kind messages = {begin_messages, send_messages, end_messages};
-
-/* ---- either ---- */
+/* ---- an exchange ---- */
 
 struct exchange exchange_of(const struct plan *plan, const struct lane *lanes, const struct shares *shares,
                             struct peers *peers, struct fault *fault)
 {
-    return (struct exchange){.kind = shares->held < shares->count ? &messages : &copies,
+    return (struct exchange){.between_ranks = shares->held < shares->count,
                              .plan = plan,
                              .lanes = lanes,
                              .shares = shares,
@@ -303,15 +255,37 @@ struct exchange exchange_of(const struct plan *plan, const struct lane *lanes, c
 
 bool exchange_begin(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
 {
-    return exchange->kind->begin(exchange, reach, field, fine);
+    /* Each GPU does in order what it is asked, so that nothing is left to do once its copies have begun. */
+    if (!exchange->between_ranks) {
+        *fine = *fine && lane_exchange(exchange->lanes, exchange->shares, field, reach, exchange->handed,
+                                       exchange->fault);
+        return true;
+    }
+    if (reach != exchange->reach && !open_for(exchange, reach))
+        return false;
+    *fine = *fine && copy_parcels(exchange, field, true);
+    return true;
 }
 
+/* The fences here and below order the memory that several ranks see with the messages. */
 bool exchange_send(struct exchange *exchange, bool *fine)
 {
-    return exchange->kind->send == NULL || exchange->kind->send(exchange, fine);
+    if (!exchange->between_ranks)
+        return true;
+    *fine = *fine && await_copies(exchange);
+    atomic_thread_fence(memory_order_seq_cst);
+    return peers_start_messages(exchange->peers, exchange->messages, exchange->message_count,
+                                exchange->fault);
 }
 
 bool exchange_end(struct exchange *exchange, unsigned field, bool *fine)
 {
-    return exchange->kind->end == NULL || exchange->kind->end(exchange, field, fine);
+    if (!exchange->between_ranks)
+        return true;
+    if (!peers_wait_for_messages(exchange->peers, exchange->fault))
+        return false;
+    atomic_thread_fence(memory_order_seq_cst);
+    *fine = *fine && copy_parcels(exchange, field, false);
+    exchange->turn = (exchange->turn + 1) % SHARES_TURNS;
+    return true;
 }

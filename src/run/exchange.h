@@ -19,7 +19,7 @@
 
 /* All that this process's members need to exchange planes during one walk over the levels. */
 struct exchange {
-    const struct exchange_kind *kind; /* copies, or messages */
+    bool between_ranks; /* by messages; else by copies between GPUs of this process */
     const struct plan *plan;
     const struct lane *lanes;    /* of this process's members */
     const struct shares *shares; /* of the planes, as they are counted at the moment */

@@ -52,15 +52,15 @@ static bool create_slots(struct io_ring *ring, size_t count, size_t bytes, struc
     return true;
 }
 
-bool io_ring_create(struct io_ring **result, const struct backend *backend, struct device *device,
-                    size_t count, size_t bytes, struct fault *fault)
+bool io_ring_create(struct io_ring **result, const struct lane *lane, size_t count, size_t bytes,
+                    struct fault *fault)
 {
     struct io_ring *ring = mem_zeroed(1, sizeof *ring, "a ring", fault);
 
     if (ring == NULL)
         return false;
-    ring->backend = backend;
-    ring->device = device;
+    ring->backend = lane->backend;
+    ring->device = lane->device;
     pthread_mutex_init(&ring->mutex, NULL);
     if (!create_slots(ring, count, bytes, fault)) {
         io_ring_destroy(ring);

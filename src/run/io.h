@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "kernels/backend.h"
+#include "plan/lane.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@ struct io_slot {
 };
 
 /* Create a ring of `count` buffers, which the device can copy from and into quickly. */
-bool io_ring_create(struct io_ring **ring, const struct backend *backend, struct device *device, size_t count,
-                    size_t bytes, struct fault *fault);
+bool io_ring_create(struct io_ring **ring, const struct lane *lane, size_t count, size_t bytes,
+                    struct fault *fault);
 void io_ring_destroy(struct io_ring *ring);
 
 /* Pass a buffer on to the other side: as full, or as free. */

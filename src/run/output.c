@@ -116,22 +116,15 @@ static void cut(const struct job *job, void *samples, size_t planes)
         region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes, samples);
 }
 
-bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault)
-{
-    const struct job *job = output->job;
-
-    cut(job, samples, planes);
-    return sink_write(output->sink, samples, planes * job->written_planes, fault);
-}
-
-/* Where some planes of the grid go, in planes from the sink's place on, in one volume of a series. */
-static struct range written_planes(const struct output *output, size_t volume, struct range planes)
+/* Where some planes of the grid go, in planes from the sink's place on. */
+static struct range written_planes(const struct output *output, struct range planes)
 {
     const struct job *job = output->job;
     const struct range all = output->sink->samples.apart ? job->window : job->planes;
     size_t each = job->written_planes;
 
-    return (struct range){(volume * all.count + planes.first - all.first) * each, planes.count * each};
+    return (struct range){(output->volume * all.count + planes.first - all.first) * each,
+                          planes.count * each};
 }
 
 static uint64_t offset_of(const struct output *output, size_t written)
@@ -141,37 +134,42 @@ static uint64_t offset_of(const struct output *output, size_t written)
 
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault)
 {
-    const struct range written = written_planes(output, volume, output->job->window);
+    const bool joint = peers_count(peers) > 1;
+    struct range written;
 
-    output->joint = peers_count(peers) > 1;
+    output->volume = volume;
+    output->anywhere = output->anywhere || joint;
     output->plane_bytes = header_plane_bytes(&output->sink->header);
-    return !output->joint || output->sink->samples.apart || output->sink->random ||
+    written = written_planes(output, output->job->window);
+    return !joint || output->sink->samples.apart || output->sink->random ||
            output_fringe_open(&output->fringe, output->sink->samples.file, offset_of(output, written.first),
                               offset_of(output, written.first + written.count), peers_lead(peers), fault);
 }
 
-bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
-                     struct fault *fault)
+/* Sinks take the planes of a column as a box (sink_write_box). */
+static bool write_column(const struct output *output, const void *samples, struct range planes,
+                         struct fault *fault)
 {
-    const struct range written = written_planes(output, volume, planes);
+    struct region box = output->job->columns.written;
+
+    box.first[2] = planes.first - output->job->planes.first;
+    box.count[2] = planes.count;
+    return sink_write_box(output->sink, samples, output->volume, &box, fault);
+}
+
+bool output_write(const struct output *output, void *samples, struct range planes, struct fault *fault)
+{
+    const struct range written = written_planes(output, planes);
 
     cut(output->job, samples, planes.count);
+    if (job_columns(output->job) > 1)
+        return write_column(output, samples, planes, fault);
+    if (!output->anywhere)
+        return sink_write(output->sink, samples, written.count, fault);
     return output->fringe.file == NULL
                ? sink_write_at(output->sink, samples, written.first, written.count, fault)
                : output_fringe_write(&output->fringe, offset_of(output, written.first), samples,
                                      written.count * output->plane_bytes, fault);
-}
-
-bool output_write_column(struct output *output, void *samples, size_t volume, struct range planes,
-                         struct fault *fault)
-{
-    const struct job *job = output->job;
-    struct region box = job->columns.written;
-
-    cut(job, samples, planes.count);
-    box.first[2] = planes.first - job->planes.first;
-    box.count[2] = planes.count;
-    return sink_write_box(output->sink, samples, volume, &box, fault);
 }
 
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)

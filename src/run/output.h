@@ -46,10 +46,11 @@ void output_fringe_close(struct output_fringe *fringe);
 struct output {
     const struct job *job;
     struct sink *sink;
+    bool anywhere; /* planes may come in any order; if several ranks write, they do */
 
     /* Once it is open. */
+    size_t volume;               /* of a series */
     size_t plane_bytes;          /* of a plane of the file */
-    bool joint;                  /* several ranks write the file */
     struct output_fringe fringe; /* if others write the same blocks */
 };
 
@@ -57,16 +58,9 @@ struct output {
    in any order. It is to be closed, also after a failure. */
 bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault);
 
-/* The next planes of the result, packed; what of them is not written is gone afterwards. */
-bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault);
-
-/* Write some planes of one volume of a series, in any order, as the sink can be written. */
-bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
-                     struct fault *fault);
-
-/* Write some planes of the job's column, as sinks take those (sink_write_box). */
-bool output_write_column(struct output *output, void *samples, size_t volume, struct range planes,
-                         struct fault *fault);
+/* Write some planes of the result, packed: in order, in any order, or those of the job's column. What of them
+   is not written is gone afterwards. */
+bool output_write(const struct output *output, void *samples, struct range planes, struct fault *fault);
 
 /* Once all ranks have written, all together: rank 0 gets what others kept, and writes it. */
 bool output_gather(const struct output *output, struct peers *peers, struct fault *fault);

@@ -71,7 +71,7 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
 /* The next planes that the reader brings. */
 static bool take_slot(struct run *run, struct pass *pass, struct io_slot **slot)
 {
-    if (!peers_go_on(run->peers, run->fault) || sink_lacks_room(run->sink, run->fault) ||
+    if (!peers_go_on(run->peers, run->fault) || sink_lacks_room(run->team.sink, run->fault) ||
         !io_ring_take(run->lane->in, slot, run->fault))
         return false;
     pass->taken += (*slot)->planes.count;
@@ -107,7 +107,7 @@ static bool pass_over_rest(struct run *run, struct pass *pass)
 static bool take_batch(struct run *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
-    struct sweep *sweep = run->sweep;
+    struct sweep *sweep = run->team.members;
     struct range counted = {0, 0}; /* planes whose samples count in the outcomes */
     struct io_slot *slot;
 
@@ -129,7 +129,7 @@ static bool take_batch(struct run *run, struct pass *pass)
 static bool give_batch(struct run *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
-    struct sweep *sweep = run->sweep;
+    struct sweep *sweep = run->team.members;
     struct range leaving = sweep_leaving(sweep);
     struct io_slot *slot;
 
@@ -155,7 +155,7 @@ static bool give_batch(struct run *run, struct pass *pass)
 /* Whether planes of the last level wait to leave. */
 static bool has_to_give(const struct run *run, const struct pass *pass)
 {
-    return pass->to != NULL && sweep_leaving(run->sweep).count > 0;
+    return pass->to != NULL && sweep_leaving(run->team.members).count > 0;
 }
 
 static bool give(struct run *run, struct pass *pass)
@@ -171,10 +171,11 @@ static bool give(struct run *run, struct pass *pass)
    whoever writes have work at the same time. Nobody waits for the reader while there is something to give. */
 static bool take_and_give(struct run *run, struct pass *pass)
 {
-    while (!sweep_is_due(run->sweep)) {
+    while (!sweep_is_due(run->team.members)) {
         if (has_to_give(run, pass) && !give_batch(run, pass))
             return false;
-        if ((!has_to_give(run, pass) || (io_ring_has_full(run->lane->in) && sweep_has_room(run->sweep))) &&
+        if ((!has_to_give(run, pass) ||
+             (io_ring_has_full(run->lane->in) && sweep_has_room(run->team.members))) &&
             !take_batch(run, pass))
             return false;
     }
@@ -184,7 +185,7 @@ static bool take_and_give(struct run *run, struct pass *pass)
 /* Slab by slab: planes in, levels forward, planes out. */
 static bool filter(struct run *run, struct pass *pass)
 {
-    struct sweep *sweep = run->sweep;
+    struct sweep *sweep = run->team.members;
 
     if (pass->from == NULL) {
         sweep_begin_again(sweep, pass->begin, pass->end, pass->frame.leaving, pass->changes);
@@ -238,14 +239,6 @@ static bool reads_end(const struct run *run, const struct pass *pass)
     size_t count = run->plan->shape.planes;
 
     return is_shared(run) ? planes->first + planes->count == pass->overlap + count : planes->count >= count;
-}
-
-static bool create_ring(struct run *run, struct io_ring **ring, size_t buffers)
-{
-    const struct plan *plan = run->plan;
-
-    return io_ring_create(ring, run->lane->backend, run->lane->device, buffers, plan->schedule.batch_bytes,
-                          run->fault);
 }
 
 /* ---- planes of an unrolled grid ---- */
@@ -334,16 +327,18 @@ static bool start_reader(struct run *run, struct pass *pass)
 static bool open_pass(struct run *run, struct pass *pass)
 {
     const struct schedule *schedule = &run->plan->schedule;
+    struct lane *lane = run->lane;
     double begun = clock_seconds();
-    bool opened = (pass->from == NULL || create_ring(run, &run->lane->in, schedule->in_buffers)) &&
-                  (pass->to == NULL || create_ring(run, &run->lane->out, schedule->out_buffers));
+    bool opened = (pass->from == NULL || io_ring_create(&lane->in, lane, schedule->in_buffers,
+                                                        schedule->batch_bytes, run->fault)) &&
+                  (pass->to == NULL || io_ring_create(&lane->out, lane, schedule->out_buffers,
+                                                      schedule->batch_bytes, run->fault));
 
     run->seconds.start += clock_seconds() - begun;
     return opened &&
-           (is_shared(run) ||
-            tees_open_pass(&run->tees, run->lane, &pass->frame, run->lane->in, run->fault)) &&
+           (is_shared(run) || tees_open_pass(&run->tees, lane, &pass->frame, lane->in, run->fault)) &&
            (pass->from == NULL || start_reader(run, pass)) &&
-           (pass->to == NULL || io_threads_write(&pass->writer, run->lane->out, run->lane->in, &pass->to->end,
+           (pass->to == NULL || io_threads_write(&pass->writer, lane->out, lane->in, &pass->to->end,
                                                  pass->to->threads, run->fault));
 }
 
@@ -364,7 +359,7 @@ static bool add_outcomes(struct run *run, const struct pass *pass)
 /* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct run *run, struct pass *pass)
 {
-    if (!sweep_finish(run->sweep, run->fault) || !tees_finish_pass(&run->tees, run->fault) ||
+    if (!sweep_finish(run->team.members, run->fault) || !tees_finish_pass(&run->tees, run->fault) ||
         (run->lane->in != NULL && !io_ring_drain(run->lane->in, run->fault)))
         return false;
     if (run->lane->out == NULL)
@@ -485,10 +480,9 @@ static struct run run_of_member(const struct run *all, size_t member, struct par
     run.team = (struct sweep_team){.plan = all->plan,
                                    .members = &all->team.members[member],
                                    .shares = {.planes = all->plan->shape.planes, .count = 1, .held = 1},
-                                   .sink = all->sink,
+                                   .sink = all->team.sink,
                                    .fault = fault};
-    run.sweep = run.team.members;
-    run.lane = run.sweep->lane;
+    run.lane = run.team.members->lane;
     run.share = all->plan->shares.first + member;
     run.loop = loop;
     run.fault = fault;

@@ -29,8 +29,7 @@ struct run_seconds {
 struct run {
     const struct plan *plan;
     struct sweep_team team; /* its lanes, each with its sweep */
-    struct lane *lane;      /* the lane that makes the pass at hand, */
-    struct sweep *sweep;    /* its sweep, */
+    struct lane *lane;      /* the lane that makes the pass at hand, with the first sweep, */
     size_t share;           /* and its share of the planes */
     const struct job *job;
     struct fault *fault;
@@ -40,9 +39,8 @@ struct run {
                            source's end; else NULL */
     struct observers observers;
     struct tees tees;
-    const struct sink *sink; /* of the run */
-    struct encoding encode;  /* of the output, with the range of --out-range=auto once it is known */
-    bool unmapped;           /* --out-range=auto has found no finite value */
+    struct encoding encode; /* of the output, with the range of --out-range=auto once it is known */
+    bool unmapped;          /* --out-range=auto has found no finite value */
     struct run_seconds seconds;
     struct outcomes outcomes;
 };

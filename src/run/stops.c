@@ -95,25 +95,11 @@ static bool read_mask(void *file, void *bytes, struct range planes, struct fault
     return true;
 }
 
-static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+static bool write_sink(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    struct stops *stops = file;
+    const struct stops *stops = file;
 
-    return output_write(&stops->output, samples, planes.count, fault);
-}
-
-static bool write_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
-{
-    struct stops *stops = file;
-
-    return output_write_at(&stops->output, samples, stops->volume, planes, fault);
-}
-
-static bool write_column(void *file, void *samples, struct range planes, struct fault *fault)
-{
-    struct stops *stops = file;
-
-    return output_write_column(&stops->output, samples, stops->volume, planes, fault);
+    return output_write(&stops->output, samples, planes, fault);
 }
 
 void stops_begin_to_reserve(struct stops *stops)
@@ -177,13 +163,10 @@ static struct stop from_source(struct stops *stops)
    for them. */
 static struct stop to_sink(struct stops *stops)
 {
-    const bool random = stops->output.sink->samples.file != NULL || stops->output.sink->random;
-    const bool cut = job_columns(stops->job) > 1;
-    const struct io_end in_order = {.file = stops, .move = cut ? write_column : write_in_order};
-    const struct io_end anywhere = {
-        .file = stops, .prepare = reserve_sink, .move = cut ? write_column : write_anywhere};
+    const bool random = stops->output.anywhere;
+    const struct io_end end = {.file = stops, .prepare = random ? reserve_sink : NULL, .move = write_sink};
 
-    return (struct stop){.end = random ? anywhere : in_order,
+    return (struct stop){.end = end,
                          .encoding = stops->encode,
                          .plane_bytes = stops->job->out_plane_bytes,
                          .threads = random ? stops->plan->schedule.writers : 1,
@@ -218,20 +201,21 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
 struct stops stops_of(const struct plan *plan, const struct job *job, size_t volume, struct source *source,
                       struct source *mask, struct sink *sink, const struct encoding *encode)
 {
-    return (struct stops){.plan = plan,
-                          .job = job,
-                          .volume = volume,
-                          .source = source,
-                          .mask = job->mask_plane_bytes > 0 ? mask : NULL,
-                          .output = {.job = job, .sink = sink},
-                          .reserved = volume > 0,
-                          .encode = encode,
-                          .spools = {{{.descriptor = -1}, plan->packed_plane_bytes},
-                                     {{.descriptor = -1}, plan->packed_plane_bytes}},
-                          .spooled = {.type = shape_sample(&plan->shape, job->work),
-                                      .channels = plan->shape.channels,
-                                      .gamma = 1.0},
-                          .held.descriptor = -1};
+    return (struct stops){
+        .plan = plan,
+        .job = job,
+        .volume = volume,
+        .source = source,
+        .mask = job->mask_plane_bytes > 0 ? mask : NULL,
+        .output = {.job = job, .sink = sink, .anywhere = sink->samples.file != NULL || sink->random},
+        .reserved = volume > 0,
+        .encode = encode,
+        .spools = {{{.descriptor = -1}, plan->packed_plane_bytes},
+                   {{.descriptor = -1}, plan->packed_plane_bytes}},
+        .spooled = {.type = shape_sample(&plan->shape, job->work),
+                    .channels = plan->shape.channels,
+                    .gamma = 1.0},
+        .held.descriptor = -1};
 }
 
 bool stops_open(struct stops *stops, struct fault *fault)

@@ -27,11 +27,9 @@ static bool write_planes(void *file, void *samples, struct range planes, struct 
 {
     struct tees *tees = file;
     size_t all = tees->plan->shape.planes;
-    struct output *output = &tees->list[planes.first / all].output;
+    const struct output *output = &tees->list[planes.first / all].output;
 
-    return output->joint
-               ? output_write_at(output, samples, 0, (struct range){planes.first % all, planes.count}, fault)
-               : output_write(output, samples, planes.count, fault);
+    return output_write(output, samples, (struct range){planes.first % all, planes.count}, fault);
 }
 
 bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
@@ -42,9 +40,9 @@ bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct swe
 
     tees->lane = lane;
     tees->frame = *frame;
-    return tees->count == 0 || (io_ring_create(&tees->ring, lane->backend, lane->device,
-                                               schedule->tee_buffers, schedule->batch_bytes, fault) &&
-                                io_threads_write(&tees->writer, tees->ring, other, &end, 1, fault));
+    return tees->count == 0 ||
+           (io_ring_create(&tees->ring, lane, schedule->tee_buffers, schedule->batch_bytes, fault) &&
+            io_threads_write(&tees->writer, tees->ring, other, &end, 1, fault));
 }
 
 bool tees_finish_pass(struct tees *tees, struct fault *fault)
