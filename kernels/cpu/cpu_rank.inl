@@ -183,8 +183,8 @@ static void histogram_move_columns(struct histogram *histogram, const int16_t *c
 }
 
 /* The samples of a rank in windows side by side, of all columns of these rows. The histogram is empty before
-   and after that. The page of one window's sample is often that of the next one's, so the search begins
-   there. Some samples that are all replaced by their like, as on an even background, change nothing. */
+   and after. The sample of the next window is often in the same page, so the search begins there. A few
+   samples that are all replaced by equal ones, as on an even background, are left out together. */
 static void histogram_rank_row(struct histogram *histogram, const int16_t *const *rows, size_t list,
                                int64_t span, size_t rank, int64_t count, int16_t *out)
 {

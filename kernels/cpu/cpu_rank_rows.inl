@@ -201,7 +201,7 @@ ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *pl
 }
 
 /* Extremes along x of rows side by side, in place. Each time, runs become four times as long; the last time,
-   they overlap. There are fewer of them each time: a longer one reaches farther. */
+   they overlap. Each time there are fewer runs, since longer ones reach farther. */
 static void KEYS(extreme_along_x)(const struct ranks *ranks, key *first, size_t rows, size_t apart)
 {
     const size_t window = ranks->op->tap_count;

@@ -35,17 +35,17 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* Likewise of a row of orders, of which a window takes several, and of a row that is a whole plane, whose
-   parts memory brings the sooner the longer they are; and the samples behind it that two vectors of 16 bits
-   may write, or of 8 bits, where samples have no more. */
+/* Likewise of a row of orders, of which a window takes several; and of a row that is a whole plane, which is
+   read faster in longer parts. Samples behind a row that two vectors may write: of 16 bits, and of 8 bits. */
 #define RANK_BYTES        ((size_t)2 << 10)
 #define RANK_PLANE_BYTES  ((size_t)4 << 10)
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
 /* Columns of a tile where ranks of bytes are found by counting, and the least samples of a box in a plane for
-   which that pays. For a box through several planes, it pays if there is no network. Samples of two bytes:
-   the least of a box, which is so wide at least that only a few of them leave the window at once. */
+   which that pays. For a box through several planes, it pays if there is no network. For samples
+   of two bytes: the least samples of a box, and its least width. In a wide box, only a small part of the
+   samples leaves from one window to the next. */
 #define COUNTED_COLUMNS 256
 #define COUNTED_LEAST   64
 #define COUNTED_SHORTS  256

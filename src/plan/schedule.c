@@ -77,7 +77,7 @@ static bool is_cached(const struct schedule_request *request)
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
    level finds in the caches what the one before has left. Planes too large for that are read again by the
    next slab, which is why it is no shorter than what lies between the levels, or twice that in narrow fields.
-   Else these have slabs of no more samples: their memory is sooner there. */
+   Otherwise, slabs of narrow fields have no more samples than others: their memory is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);

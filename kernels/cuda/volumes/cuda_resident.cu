@@ -33,8 +33,8 @@
 #define RESIDENT_SIGNAL_STRIDE 32
 
 /* The most planes of a thread. In f64, addresses and sums take registers that planes have in f32; from 10.0
-   on, ptxas needs more in f32, too. For 8.6 to 8.9 it spills eleven planes in f64 under mirror, and ten and
-   nine under constant, but not twelve. */
+   on, ptxas needs more in f32, too. For 8.6 to 8.9, f64 spills with eleven planes under mirror, and with
+   ten and nine under constant, but not with twelve. */
 static __host__ __device__ constexpr int resident_most_planes(size_t sample_bytes, int code)
 {
     if (sample_bytes == 8)
