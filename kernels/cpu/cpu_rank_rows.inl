@@ -558,7 +558,7 @@ static void KEYS(rank_present)(const struct ranks *ranks, size_t count)
     }
 }
 
-/* The rows of a box, from the first sample that windows read on; how many there are. */
+/* Find the rows of a box, from the first sample that windows read on. Returns how many there are. */
 static size_t KEYS(find_rows)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     size_t list = 0;

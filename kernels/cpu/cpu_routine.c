@@ -215,7 +215,7 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the highest rung that applies";
 }
 
-/* Of a core, on a sample, in each step of a pass. A tap of a bilateral window takes as long as another's. */
+/* Seconds of a core for a sample in a step of a pass. Taps of bilateral windows take as long as others. */
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;

@@ -75,33 +75,28 @@
 #define FACE_ALONE       1.85
 #define REACTION         13.0
 
-/* A tap of a rank: through a network, whose depth is as the square of a logarithm, in a box of a volume and
-   of a plane, whose columns are sorted once, and in another window; of the median of all nearest neighbours,
-   through one of its own; of a bisection; of an extreme. An extreme along one axis, and each of its taps. How
-   many times longer ranks take where samples may be missing: of nearest neighbours, and others. */
-#define VOLUME_TAP       1.22
-#define NETWORK_TAP      1.8
-#define ALONE_TAP        3.5
-#define NEAREST_TAP      4.6
-#define BISECTED_TAP     100.0
-#define EXTREME_TAP      5.0
-#define EXTREME_LINE_F32 10.0
+/* A tap of a rank. The depth of a network grows as the square of the logarithm of its taps. */
+#define VOLUME_TAP       1.22  /* through a network: a box in a volume, whose columns are sorted once */
+#define NETWORK_TAP      1.8   /* the same in a plane */
+#define ALONE_TAP        3.5   /* through a network: another window */
+#define NEAREST_TAP      4.6   /* the median of all nearest neighbours, which has its own network */
+#define BISECTED_TAP     100.0 /* by bisection */
+#define EXTREME_TAP      5.0   /* an extreme in any window */
+#define EXTREME_LINE_F32 10.0  /* an extreme along one axis, whatever its length */
 #define EXTREME_LINE_F64 30.0
-#define EXTREME_LINE_TAP 0.15
-#define PRESENT_NEAREST  2.2
-#define PRESENT          1.25
+#define EXTREME_LINE_TAP 0.15 /* and each of its taps */
+#define PRESENT_NEAREST  2.2  /* times as long where samples may be missing: nearest neighbours */
+#define PRESENT          1.25 /* and other ranks */
 
-/* Ranks in narrow fields, whose keys have one byte or two: what part they take of the work of wide keys. For
-   each byte, what a network takes besides, a tap of the median of all nearest neighbours, and an extreme
-   along one axis. An extreme through planes also takes some work for each plane that it reads, since the next
-   slab reads most of them again, up to so many: then slabs become longer. */
-#define NARROW_BYTES       0.33
-#define NARROW_SHORTS      0.6
-#define NARROW_NETWORK     5.0
-#define NARROW_NEAREST_TAP 0.75
-#define NARROW_LINE        1.0
-#define NARROW_PLANE       0.2
-#define NARROW_PLANES      40.0
+/* Ranks in narrow fields, whose keys have one byte or two. The next slab reads most planes of an extreme
+   again; where there are many, slabs become longer. */
+#define NARROW_BYTES       0.33 /* of the work of wide keys, by keys of one byte */
+#define NARROW_SHORTS      0.6  /* and of two bytes */
+#define NARROW_NETWORK     5.0  /* for each byte, what a network takes besides */
+#define NARROW_NEAREST_TAP 0.75 /* for each byte, a tap of the median of all nearest neighbours */
+#define NARROW_LINE        1.0  /* for each byte, an extreme along one axis */
+#define NARROW_PLANE       0.2  /* the same, for each plane that it reads */
+#define NARROW_PLANES      40.0 /* the most planes that count */
 
 /* Counting, for each plane of the box; and for each sample of a column, where samples have two bytes. */
 #define COUNTED_PLANE 620.0
@@ -707,8 +702,8 @@ static bool is_counted(const struct op *op, const struct shape *shape)
            box >= least && box <= INT16_MAX;
 }
 
-/* Bytes of a sample in a slot. Other narrow samples of large windows are counted by bisection, in keys that
-   hold such numbers. */
+/* Bytes of a sample in a slot. Bisection counts samples in keys, which hold the number of a window's samples.
+ */
 static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
     size_t bytes = sample_bytes(shape, op->work);

@@ -157,7 +157,7 @@ struct source {
     void *state; /* the format's own */
 };
 
-/* What of an output decides which parts of a source's header it keeps. */
+/* An output, as far as it decides which parts of a source's header are kept. */
 struct receiver {
     const struct format *format;
     const char *path; /* NULL: it has no name */

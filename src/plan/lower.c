@@ -401,7 +401,7 @@ static bool lower_axes(const struct lowering *lower, size_t chain)
     return !sharpens || settle_amount(lower, op);
 }
 
-/* What combines the chain with what was kept; last: nothing behind it reads that. */
+/* Combine the chain with what was kept. last: no later operation reads what was kept. */
 static struct op *add_combine(const struct lowering *lower, enum combine combine, bool last)
 {
     struct op *op = begin_op(lower, OP_COMBINE);

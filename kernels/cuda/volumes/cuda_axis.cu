@@ -71,7 +71,7 @@ template <typename T> struct axis_job {
     }
 };
 
-/* By its bits: all threads of a warp take the same branch, and the compiler sees that they do. */
+/* Comparing bits, not numbers, lets the compiler see that all threads of a warp take the same branch. */
 CUDA_INLINE bool is_gap(float weight)
 {
     return arith_bits_f32(weight) == 0;
