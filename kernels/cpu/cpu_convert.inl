@@ -96,15 +96,19 @@ static uint64_t count_strays(const struct encoding *encoding, const void *sample
     }
 }
 
-/* A transfer curve, or its inverse into files, over a row in the units of the file. */
+/* A transfer curve, or its inverse into files, over a row in the units of the file: each by a loop that
+   becomes vectors. */
 static void transfer_row(real *row, size_t count, const struct encoding *encoding, bool into_file)
 {
     const real max = (real)sample_max(encoding->type);
     const real exponent = (real)(into_file ? 1.0 / encoding->gamma : encoding->gamma);
 
-    if (encoding->transfer == TRANSFER_SRGB) {
+    if (encoding->transfer == TRANSFER_SRGB && into_file) {
         for (size_t i = 0; i < count; i++)
-            row[i] = into_file ? real_srgb_from_linear(row[i], max) : real_srgb_to_linear(row[i], max);
+            row[i] = real_srgb_from_linear(row[i], max);
+    } else if (encoding->transfer == TRANSFER_SRGB) {
+        for (size_t i = 0; i < count; i++)
+            row[i] = real_srgb_to_linear(row[i], max);
     } else if (encoding->transfer == TRANSFER_GAMMA) {
         for (size_t i = 0; i < count; i++)
             row[i] = real_gamma_scaled(row[i], max, exponent);
@@ -206,12 +210,13 @@ static void put_originals(const struct field *field, const struct encoding *enco
     }
 }
 
-static void swap_shorts(void *samples, size_t count)
+static void swap_shorts(const void *samples, size_t count, void *swapped)
 {
-    uint16_t *bits = samples;
+    const uint16_t *from = samples;
+    uint16_t *to = swapped;
 
     for (size_t i = 0; i < count; i++)
-        bits[i] = swap_bits_16(bits[i]);
+        to[i] = swap_bits_16(from[i]);
 }
 
 /* All channels of a row of a file into a narrow field, or back: samples stay as they are, but for the order
@@ -224,15 +229,19 @@ static void move_row(const struct field *field, const struct encoding *encoding,
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         void *own = row_bytes_of(field, plane, channel, row), *file = samples + channel * size;
+        if (swaps && stride == 1) {
+            swap_shorts(into_field ? file : own, nx, into_field ? own : file);
+            continue;
+        }
         if (into_field)
             sample_move(size, own, 1, file, stride, nx);
         else
             sample_move(size, file, stride, own, 1, nx);
         if (swaps && into_field)
-            swap_shorts(own, nx);
+            swap_shorts(own, nx, own);
     }
-    if (swaps && !into_field)
-        swap_shorts(samples, nx * stride);
+    if (swaps && stride > 1 && !into_field)
+        swap_shorts(samples, nx * stride, samples);
 }
 
 /* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. */

@@ -702,8 +702,7 @@ static bool is_counted(const struct op *op, const struct shape *shape)
            box >= least && box <= INT16_MAX;
 }
 
-/* Bytes of a sample in a slot. Bisection counts samples in keys, which hold the number of a window's samples.
- */
+/* Bytes of a sample in a slot. Bisection counts in keys, which hold the number of a window's samples. */
 static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
     size_t bytes = sample_bytes(shape, op->work);
