@@ -13,6 +13,7 @@
 #include "bench_fleet.h"
 #include "bench_table.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Than the fastest so far, if there is one. */
@@ -33,7 +34,43 @@ static bool take_row(struct bench_case *bench, const struct bench_row *row)
     return bench_table_row(bench, row);
 }
 
+/* A call of so many steps that takes longer is no rival of what a plan takes, so that few runs will do. */
+#define SLOW_PACES 2.0
+
+static double slow_call(const struct bench_case *bench, unsigned steps)
+{
+    return SLOW_PACES * bench->pace * steps;
+}
+
 /* ---- rungs of stages ---- */
+
+static bool time_kernel(struct bench_case *bench, struct bench_kernel *kernel, double *seconds)
+{
+    bool done =
+        bench_case_fill_kept(bench, &bench->device, kernel) &&
+        bench_case_measure(bench, bench_case_pass, kernel, slow_call(bench, kernel->form.steps), seconds);
+
+    /* A pass of several steps is compared with others by the time of one of them. */
+    *seconds /= kernel->form.steps;
+    return done;
+}
+
+/* How long a step takes as a plan takes it, before the first row: textbook rungs come first in a table, and
+   are far from that. Where the table is to have one rung alone, each of its rows matters. */
+static bool find_pace(struct bench_case *bench, const struct rung_wish *wish)
+{
+    struct bench_kernel kernel;
+    struct fault refusal;
+    bool done;
+
+    bench->pace = INFINITY;
+    if (!bench_case_prepare(bench, &bench->device, bench->op, wish, &kernel, &refusal))
+        return true;
+    bench->pace = 0.0; /* few runs will do for itself */
+    done = time_kernel(bench, &kernel, &bench->pace);
+    bench->device.backend->release(bench->device.device, kernel.routine);
+    return done;
+}
 
 /* One line of the table: prepare, compare, then time. A rung that does not apply says why and fails nothing.
  */
@@ -55,10 +92,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
            bench_case_take_steps(bench, stand, &kernel, row.form.steps, &last) &&
            bench_case_compare(bench, stand, last, bench_case_planes(bench), 0, &row.equal);
     if (done && row.equal)
-        done = bench_case_fill_kept(bench, stand, &kernel) &&
-               bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
-    /* A pass of several steps is compared with others by the time of one of them. */
-    row.seconds /= row.form.steps;
+        done = time_kernel(bench, &kernel, &row.seconds);
     stand->backend->release(stand->device, kernel.routine);
     return done && take_row(bench, &row);
 }
@@ -201,6 +235,9 @@ static bool bench_ladder(struct bench_case *bench)
     if (!bench_case_settle(bench, &free, &bench->planned, &refusal))
         bench->planned.rung = NULL;
     bench_table_head(bench);
+    bench->pace = INFINITY;
+    if (asked == NULL && !find_pace(bench, &free))
+        return false;
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
         if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
             return false;
@@ -349,7 +386,9 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
                                   false, bench_case_planes(bench), sums + count, bench->fault);
     row.equal = done && memcmp(sums, sums + count, bytes) == 0;
     if (done && row.equal)
-        done = bench_case_measure(bench, bench_case_add_changes, sums, &row.seconds);
+        done = bench_case_measure(bench, bench_case_add_changes, sums, slow_call(bench, 1), &row.seconds);
+    if (bench_case_is_planned(bench, &row.form))
+        bench->pace = row.seconds;
     mem_free(sums);
     return done && take_row(bench, &row);
 }
@@ -381,6 +420,7 @@ static bool bench_sums(struct bench_case *bench)
     /* Sums belong to no operation: without one, the table leaves out what only rungs of stages have. */
     bench->op = NULL;
     bench->best.form.rung = NULL;
+    bench->pace = INFINITY;
     if (!bench_case_fill(bench, &bench->judge, 1) || !bench_case_fill(bench, &bench->device, 1) ||
         !settle_sums(bench, &free, &bench->planned, bench->fault))
         return false;
@@ -405,10 +445,9 @@ static bool bench_stage(struct bench_case *bench, const struct stage_request *re
 
     if (!stage_build(request, &bench->request->grid, bench->request->force, &stage, bench->fault))
         return false;
-    /* Stages are built and opened one after the other, so that only the fields of one are in memory. */
     done = bench_case_open(bench, &stage) && (only_sums || bench_ops(bench, &stage)) &&
            (!last || bench_sums(bench));
-    bench_case_close(bench);
+    lower_free(&bench->step);
     stage_free(&stage);
     return done;
 }
@@ -416,11 +455,13 @@ static bool bench_stage(struct bench_case *bench, const struct stage_request *re
 bool bench_run(FILE *stream, const struct bench_request *request, struct fault *fault)
 {
     struct bench_case bench = {.request = request, .stream = stream, .fault = fault};
+    bool done = true;
 
-    for (size_t i = 0; i < request->stage_count; i++) {
-        if (!bench_stage(&bench, &request->stages[i], i + 1 == request->stage_count))
-            return false;
-    }
+    for (size_t i = 0; done && i < request->stage_count; i++)
+        done = bench_stage(&bench, &request->stages[i], i + 1 == request->stage_count);
+    bench_case_close(&bench);
+    if (!done)
+        return false;
     if (request->json)
         fprintf(stream, "%s]\n", bench.json_begun ? "" : "[");
     return !bench.differs ||

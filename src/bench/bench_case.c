@@ -2,7 +2,9 @@
    them is the device that is measured; on the other the judge, which is the CPU or, where the CPU is
    measured, its plainest build on one thread. A row first takes the steps of one pass on both, and the bytes
    must be the same. Then the pass is timed alone: after a run that warms up, the median of some runs, each of
-   enough calls for their start not to show. */
+   enough calls for their start not to show. Most rows of a table are far from the fastest; a few runs say so.
+
+   The stands stay as they are from one stage to the next, where the next needs no other fields. */
 #include "bench_case.h"
 
 #include "base/mem.h"
@@ -10,20 +12,22 @@
 #include "base/threads.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An odd number has a run in the middle, which is the median. */
+/* An odd number has a run in the middle, which is the median. A call that is slow takes few runs. */
 #define RUNS             9
+#define FEW_RUNS         3
 #define LEAST_SECONDS    0.005 /* of one run: enough for the start of launches not to show */
 #define MOST_LAUNCHES    1000
 /* The backend times the multiply-adds itself. Fields are filled and compared in batches of this many bytes,
-   so that the staging buffer stays small beside the fields; members of a pool take this many samples at a
-   time. */
+   so that the staging buffer stays small beside the fields; members of a pool take this many samples or bytes
+   at a time. */
 #define MULTIPLYING_RUNS 5
 #define BATCH_BYTES      ((size_t)64 << 20)
-#define FILLED_TOGETHER  ((size_t)64 << 10)
+#define SHARED_TOGETHER  ((size_t)64 << 10)
 
 double bench_case_cells(const struct bench_case *bench)
 {
@@ -66,6 +70,12 @@ static double noise(uint64_t seed, uint64_t index)
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (double)((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
+}
+
+/* Samples or bytes of a batch, by all threads: on one of them, those of gigabytes take a while. */
+static void share(const struct bench_case *bench, size_t count, pool_work *work, void *context)
+{
+    pool_share(bench->pool, (unsigned)thread_count(0), count, SHARED_TOGETHER, work, context);
 }
 
 struct filling {
@@ -138,22 +148,17 @@ bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand,
     size_t plane = bench->plane_bytes / work_size(bench->request->work);
     struct filling filling = {.work = bench->request->work, .batch = stand->staging->samples, .seed = field};
     struct range batch = {planes.first, 0};
-    struct pool *pool;
     bool filled = true;
 
-    /* Noise for gigabytes takes a while on one thread. Each batch is drawn by all threads, then sent while
-       they rest: the one staging buffer is free again only once the device has taken it. */
-    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, THREAD_FULL_STACK, bench->fault))
-        return false;
+    /* Threads rest while a batch is sent: the one staging buffer is free again only once the device has taken
+       it. */
     while (filled && next_batch(bench, planes, &batch)) {
         filling.first = batch.first * plane;
-        pool_share(pool, (unsigned)thread_count(0), batch.count * plane, FILLED_TOGETHER, fill_some,
-                   &filling);
+        share(bench, batch.count * plane, fill_some, &filling);
         filled = stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
                                         higher_by(batch, higher), (struct range){0, 0}, bench->fault) &&
                  await_staging(bench, stand);
     }
-    pool_destroy(pool);
     return filled;
 }
 
@@ -216,16 +221,41 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
     return stand->backend->sync(stand->device, &unused, bench->fault);
 }
 
+/* A batch that was fetched, and the place of the judge's bytes of the same planes. */
+struct comparison {
+    const unsigned char *fetched;
+    unsigned char *expected;
+    atomic_bool differs;
+};
+
+static void keep_some(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct comparison *kept = context;
+
+    (void)member;
+    memcpy(kept->expected + first, kept->fetched + first, count);
+}
+
+static void compare_some(void *context, size_t first, size_t count, unsigned member)
+{
+    struct comparison *compared = context;
+
+    (void)member;
+    if (memcmp(compared->fetched + first, compared->expected + first, count) != 0)
+        atomic_store(&compared->differs, true);
+}
+
 /* Copy the judge's field into memory, where all rows of the table can compare with it. */
 static bool keep_expected(struct bench_case *bench, const struct field *field)
 {
+    struct comparison kept = {.fetched = bench->judge.staging->samples};
     struct range planes = {0, 0};
 
     while (next_batch(bench, bench_case_planes(bench), &planes)) {
         if (!fetch(bench, &bench->judge, field, planes))
             return false;
-        memcpy(bench->expected + planes.first * bench->plane_bytes, bench->judge.staging->samples,
-               planes.count * bench->plane_bytes);
+        kept.expected = bench->expected + planes.first * bench->plane_bytes;
+        share(bench, planes.count * bench->plane_bytes, keep_some, &kept);
     }
     return true;
 }
@@ -285,15 +315,16 @@ bool bench_case_expect(struct bench_case *bench, unsigned steps)
 bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
                         struct range planes, size_t higher, bool *equal)
 {
+    struct comparison compared = {.fetched = stand->staging->samples};
     struct range batch = {planes.first, 0};
 
-    *equal = true;
-    while (*equal && next_batch(bench, planes, &batch)) {
+    while (!atomic_load(&compared.differs) && next_batch(bench, planes, &batch)) {
         if (!fetch(bench, stand, field, higher_by(batch, higher)))
             return false;
-        *equal = memcmp(stand->staging->samples, bench->expected + batch.first * bench->plane_bytes,
-                        batch.count * bench->plane_bytes) == 0;
+        compared.expected = bench->expected + batch.first * bench->plane_bytes;
+        share(bench, batch.count * bench->plane_bytes, compare_some, &compared);
     }
+    *equal = !atomic_load(&compared.differs);
     return true;
 }
 
@@ -306,13 +337,14 @@ static unsigned calls_for(double seconds)
 }
 
 bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *watch, bench_call *call,
-                           void *context, double *seconds)
+                           void *context, double slow, double *seconds)
 {
-    unsigned calls = 1;
+    unsigned calls = 1, count = RUNS;
     double runs[RUNS + 1];
 
-    /* The first run is a single call: it warms up caches and clocks, and tells how many calls fill a run. */
-    for (int run = 0; run <= RUNS; run++) {
+    /* The first run is a single call: it warms up caches and clocks, and tells how many calls fill a run. The
+       second one is the first that counts, and tells how many others do. */
+    for (unsigned run = 0; run <= count; run++) {
         runs[run] = 0.0;
         if (!watch->begin(bench, context))
             return false;
@@ -325,10 +357,11 @@ bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *w
         runs[run] /= calls;
         if (run == 0)
             calls = calls_for(runs[0]);
+        if (run == 1 && runs[1] > slow)
+            count = FEW_RUNS;
     }
-    /* The first run warmed up and set the number of calls. */
-    qsort(runs + 1, RUNS, sizeof *runs, number_compare);
-    *seconds = runs[1 + RUNS / 2];
+    qsort(runs + 1, count, sizeof *runs, number_compare);
+    *seconds = runs[1 + count / 2];
     return true;
 }
 
@@ -349,11 +382,12 @@ static bool end_watch(struct bench_case *bench, void *unused, double *seconds)
            stand->backend->sync(stand->device, seconds, bench->fault);
 }
 
-bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds)
+bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double slow,
+                        double *seconds)
 {
     static const struct bench_watch watch = {begin_watch, end_watch};
 
-    return bench_case_measure_by(bench, &watch, call, context, seconds);
+    return bench_case_measure_by(bench, &watch, call, context, slow, seconds);
 }
 
 /* A field of its own, as in a run: what is read anyway would come from the caches. */
@@ -400,7 +434,7 @@ static bool measure_copy(struct bench_case *bench)
 {
     double bytes = 2.0 * bench_case_cells(bench) * (double)work_size(bench->request->work), seconds;
 
-    if (!bench_case_measure(bench, copy_field, NULL, &seconds))
+    if (!bench_case_measure(bench, copy_field, NULL, INFINITY, &seconds))
         return false;
     bench->copy_speed = bytes / seconds;
     return true;
@@ -446,6 +480,27 @@ static bool open_stands(struct bench_case *bench)
     return true;
 }
 
+/* The stands of a grid, the judge's bytes, and what the device does at best. */
+static bool open_all(struct bench_case *bench, const struct grid *grid)
+{
+    /* Samples go in and come out as the work type itself, so that no rounding hides a difference. */
+    bench->encoding = (struct encoding){
+        .type = work_sample(bench->request->work), .channels = grid->channels, .gamma = 1.0};
+    bench->shape = lower_shape(grid, grid->channels);
+    bench->plane_bytes = grid_plane_samples(grid) * work_size(bench->request->work);
+    /* Batches are of whole planes: one where a plane alone is larger. */
+    bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
+    if (bench->batch > bench->shape.planes)
+        bench->batch = bench->shape.planes;
+    bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
+    if (bench->expected == NULL ||
+        !pool_create(&bench->pool, (unsigned)thread_count(0) - 1, THREAD_FULL_STACK, bench->fault) ||
+        !open_stands(bench) || !measure_copy(bench))
+        return false;
+    measure_multiply_adds(bench);
+    return true;
+}
+
 bool bench_case_open(struct bench_case *bench, const struct stage *stage)
 {
     struct encoding encoding = bench->request->encoding;
@@ -453,29 +508,21 @@ bool bench_case_open(struct bench_case *bench, const struct stage *stage)
 
     encoding.weighs = encoding.missing && stage_averages(stage);
     grid.channels = encoding_field_channels(&encoding);
-    /* Samples go in and come out as the work type itself, so that no rounding hides a difference. */
-    bench->encoding =
-        (struct encoding){.type = work_sample(bench->request->work), .channels = grid.channels, .gamma = 1.0};
-    bench->shape = lower_shape(&grid, grid.channels);
-    bench->plane_bytes = grid_plane_samples(&grid) * work_size(bench->request->work);
-    /* Batches are of whole planes: one where a plane alone is larger. */
-    bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
-    if (bench->batch > bench->shape.planes)
-        bench->batch = bench->shape.planes;
     if (!lower_stage(stage, &grid, &encoding, bench->request->work, &bench->step, bench->fault))
         return false;
-    bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
-    if (bench->expected == NULL || !open_stands(bench) || !measure_copy(bench))
-        return false;
-    measure_multiply_adds(bench);
-    return true;
+    /* Of fields, nothing else depends on the stage. */
+    if (bench->pool != NULL && bench->shape.channels == grid.channels)
+        return true;
+    bench_case_close(bench);
+    return open_all(bench, &grid);
 }
 
 void bench_case_close(struct bench_case *bench)
 {
     close_stand(&bench->judge);
     close_stand(&bench->device);
-    lower_free(&bench->step);
+    pool_destroy(bench->pool);
+    bench->pool = NULL;
     mem_free(bench->expected);
     bench->expected = NULL;
 }

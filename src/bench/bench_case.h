@@ -17,6 +17,7 @@
 #define BENCH_FIELDS 3 /* the input, and two that take turns */
 
 struct plot;
+struct pool;
 
 /* A bench as the command line asks for it. */
 struct bench_request {
@@ -74,7 +75,9 @@ struct bench_case {
     struct bench_row best;
     struct form planned;    /* what a plan takes of itself */
     struct bench_row taken; /* its row; without a rung where none was measured */
+    double pace;            /* seconds of a step of what a plan takes; INFINITY: not known */
     struct bench_stand judge, device;
+    struct pool *pool;       /* all threads of the host */
     struct devices devices;  /* that were named: the first is measured, and then several together */
     unsigned char *expected; /* by the judge after `expected_steps` steps */
     unsigned expected_steps;
@@ -87,8 +90,9 @@ struct bench_case {
     struct fault *fault;
 };
 
-/* Settle the case of a stage, open its stands with noise in their first fields, and measure the device's
-   copy. Whatever came of it, it is closed. */
+/* Settle the case of a stage, whose step is the caller's to free. Unless those of the stage before serve,
+   open its stands with noise in their first fields, and measure the device's copy. Whatever came of it, the
+   case is closed behind the last stage. */
 bool bench_case_open(struct bench_case *bench, const struct stage *stage);
 void bench_case_close(struct bench_case *bench);
 
@@ -140,9 +144,11 @@ bool bench_case_fill_kept(struct bench_case *bench, struct bench_stand *stand,
 bool bench_case_pass(struct bench_case *bench, void *kernel);
 bool bench_case_add_changes(struct bench_case *bench, void *sums);
 
-/* The median time of a call by the device's stopwatch, or by others. The call must be repeatable: it may run
-   thousands of times. False when a call failed, with the bench's fault filled. */
-bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds);
+/* The median time of a call by the device's stopwatch, or by others: of nine runs, or of three if it takes
+   more than `slow` seconds. The call must be repeatable: it may run thousands of times. False when a call
+   failed, with the bench's fault filled. */
+bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double slow,
+                        double *seconds);
 
 /* Another stopwatch, for calls that run on several devices: `end` waits for all of them and adds the
    seconds. */
@@ -151,6 +157,6 @@ struct bench_watch {
     bool (*end)(struct bench_case *bench, void *context, double *seconds);
 };
 bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *watch, bench_call *call,
-                           void *context, double *seconds);
+                           void *context, double slow, double *seconds);
 
 #endif

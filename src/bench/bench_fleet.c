@@ -9,6 +9,8 @@
 #include "plan/lane.h"
 #include "plan/shares.h"
 
+#include <math.h>
+
 /* Fields that passes take turns with. */
 enum { FIELDS = 2 };
 
@@ -244,8 +246,8 @@ static bool tell_share(struct fleet *fleet, size_t index, struct bench_share *sh
 static bool measure(struct fleet *fleet, struct bench_fleet_row *row)
 {
     static const struct bench_watch watch = {begin_all, end_all};
-    bool done =
-        forget_handings(fleet) && bench_case_measure_by(fleet->bench, &watch, pass, fleet, &row->seconds);
+    bool done = forget_handings(fleet) &&
+                bench_case_measure_by(fleet->bench, &watch, pass, fleet, INFINITY, &row->seconds);
 
     row->seconds /= fleet->form->steps;
     for (size_t i = 0; done && i < fleet->shares.count; i++)
