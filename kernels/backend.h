@@ -241,9 +241,10 @@ struct staging {
     void *samples;
 };
 
-/* Samples that conversion between files and fields could not keep, by number; and pixels outside a mask. */
+/* Samples that conversion between files and fields could not keep, by number; and what is left out. */
 struct outcomes {
-    uint64_t outside;
+    uint64_t outside;      /* pixels outside a mask */
+    uint64_t missing;      /* read as missing, of those inside */
     uint64_t strays;       /* read as NaN or infinite */
     uint64_t nans;         /* written as NaN, or as 0 if the type has none */
     uint64_t below, above; /* cut off: written as an end of a range, or as infinite */
@@ -456,8 +457,8 @@ struct backend {
 
     /* Convert packed planes of a file into the field; and planes of the field into a file's samples. Either
        may still be under way on return: the samples must be left alone until staging_wait. Whatever is asked
-       of the field afterwards waits for it. An upload counts NaNs and infinities, and pixels outside a mask,
-       among the `counted` planes.
+       of the field afterwards waits for it. An upload counts NaNs and infinities, and what is missing or
+       outside a mask, among the `counted` planes.
      */
     bool (*upload)(struct device *device, struct field *field, const struct encoding *encoding,
                    struct staging *staging, struct range planes, struct range counted, struct fault *fault);

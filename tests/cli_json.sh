@@ -53,7 +53,8 @@ result $? 'a note names what a tee leaves out and the output does not'
 holds 'and the report says so' r6.json 'o["left_out"] == "" and [tee["left_out"] for tee in o["tees"]] == ["", "key"]'
 voxfilt -q -i keyed.nrrd -f heat --tee 3:tee.npy -o out.mha --report=json:r7.json
 holds 'of the output likewise' r7.json 'o["left_out"] == "key"'
-matches report r1.json r2.json r3.json r4.json r5.json r6.json
+v -f box:1 --mask vol.raw --missing nan -o out --report=json:r8.json
+matches report r1.json r2.json r3.json r4.json r5.json r6.json r8.json
 holds 'a tee has the losses of its own state' r2.json \
     '[tee["step"] for tee in o["tees"]] == [3] and o["tees"][0]["cut_off"] != o["cut_off"]'
 

@@ -57,7 +57,8 @@ result $? 'keep their NaN, signs and all'
 accepts 'what is missing inside' '' six --missing 3 -f box:1 -o missing.raw
 [ "$(floats missing.raw)" = '1 nan 3 -0 -2000 6' ]
 result $? 'stays so, and NaN outside is not taken for it'
-accepts 'a mark outside' '' six --missing -2000 -f box:2 -o mark.raw
+accepts 'a mark outside' 'voxfilt: six.raw: --missing: no sample inside the mask is -2000 or NaN
+' six --missing -2000 -f box:2 -o mark.raw
 [ "$(floats mark.raw)" = '1.6666666 nan 2 -0 -2000 6' ]
 result $? 'stays as well'
 accepts 'statistics count all samples' \
@@ -69,7 +70,7 @@ grep -q '^mask *in4.raw: u8$' plan.txt && grep -q '^work *f32, NaN is missing, a
 result $? 'a plan names the mask'
 four --report=json -f gauss:1 -o out.raw 2> report.json && grep -q '"mask": *"in4.raw"' report.json
 result $? 'and so does a report'
-grep -q '"outside": *1[,}]' report.json
+grep -q '"outside": *1, "missing": *0,' report.json
 result $? 'with the count of samples outside'
 four --report -f gauss:1 -o out.raw 2> report.txt && grep -q '^mask *in4.raw: 1 of 4 samples of a channel are outside$' report.txt
 result $? 'in words, too'

@@ -76,6 +76,28 @@ six --missing nan --explain > plan.txt
 grep -q 'work *f32, NaN is missing' plan.txt
 result $? 'a plan says what is missing'
 
+# ---------------------------------------------------------------- marks that nothing has
+
+accepts 'no sample is the mark' 'voxfilt: four.raw: --missing: no sample is 7
+' four --missing 7 -f box:1 -o vain.raw
+four -f box:1 -o box.raw
+same 'and the result is that without the option' box.raw vain.raw
+accepts 'a note may be silenced' '' four -q --missing 7 -f box:1 -o vain.raw
+accepts 'of a region there is none' 'voxfilt: four.raw: --missing: no sample of the region is 0
+' four --missing 0 -f box:1 --crop 2:4 -o vain.raw
+accepts 'of a part, too' 'voxfilt: six.raw: --missing: no sample of the region is -2000 or NaN
+' voxfilt -i six.raw -t f32 -d 1,1,6 --missing -2000 -f box:1 --part 2/3 -o vain.raw
+accepts 'of another there is one' '' voxfilt -i six.raw -t f32 -d 1,1,6 --missing -2000 -f box:1 --part 1/3 -o vain.raw
+printf '\000\000\200\177\000\000\200\377' > infinite.raw
+accepts 'infinities are no NaN' 'voxfilt: infinite.raw: --missing: no sample is NaN
+' voxfilt -i infinite.raw -t f32 -d 2 --missing nan -f identity -f threshold:1 -o vain.raw
+six -q --missing -2000 -f box:1 --report=json -o vain.raw 2> report.json && grep -q '"missing": *2,' report.json
+result $? 'a report counts what is missing'
+six -q --missing -2000 -f box:1 --report -o vain.raw 2> report.txt && grep -q '^missing *2 samples$' report.txt
+result $? 'in words, too'
+
+# ---------------------------------------------------------------- what marks
+
 # A slope of 2 and an intercept of -10: the sample 5 stands for 0.
 voxfilt -i four.raw -t u8 -d 2,2 -f identity -o four.nii
 cp four.nii sloped.nii
@@ -103,6 +125,8 @@ same 'and samples are copied' four.raw copied.raw
 
 noise 3 $((23 * 19 * 40)) '"%c", 65 + int(r() * 12)' > volume.raw
 
+marks=$(tr -cd '\106' < volume.raw | wc -c)
+
 volume()
 {
     voxfilt -t u8 -d 23,19,40 --missing 70 "$@"
@@ -113,8 +137,10 @@ for chain in '-f gauss:1.3 -s 2' '-f heat -s 7' '-f unsharp:1,0.5 -e hold -f lap
     # shellcheck disable=SC2086  # words are wanted
     volume -i volume.raw $chain -o whole.raw
     # shellcheck disable=SC2086
-    piped volume.raw volume $chain -m 600K > stream.raw
+    piped volume.raw volume $chain -m 600K --report=json:stream.json > stream.raw
     same "$chain: a stream" whole.raw stream.raw
+    [ "$(sed 's/.*"missing": *\([0-9]*\).*/\1/' stream.json)" = "$marks" ]
+    result $? "$chain: and its count"
     : > joined.raw
     for part in 1 2 3; do
         # shellcheck disable=SC2086

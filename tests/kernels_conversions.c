@@ -33,9 +33,9 @@ static void describe(const struct conversion *conversion, const char *what)
                  in->premultiply, (int)in->transfer, (int)conversion->fill);
 }
 
-/* Returns the strays that were uploaded before. */
-static uint64_t compare_download(struct seam *seam, const struct conversion *conversion,
-                                 const struct encoding *encoding, const double *field)
+/* Returns the outcomes, also of what was uploaded before. */
+static struct outcomes compare_download(struct seam *seam, const struct conversion *conversion,
+                                        const struct encoding *encoding, const double *field)
 {
     size_t pixels = conversion->grid.nx * conversion->grid.ny * conversion->grid.nz;
     size_t bytes = pixels * encoding->channels * sample_size(encoding->type);
@@ -52,7 +52,7 @@ static uint64_t compare_download(struct seam *seam, const struct conversion *con
                  encoding == &conversion->out ? "what is written differs" : "what is read differs");
     free(got);
     free(wanted);
-    return outcomes.strays;
+    return outcomes;
 }
 
 static void check_conversion(struct conversion conversion, const struct way *way, enum cut cut)
@@ -67,6 +67,8 @@ static void check_conversion(struct conversion conversion, const struct way *way
     unsigned char *mask = fixture_mask(pixels, conversion.seed);
     unsigned char *native = fixture_memory(samples, sample_size(in->type)), *file;
     double *field = fixture_memory(pixels * channels, sizeof *field);
+    struct outcomes outcomes;
+    uint64_t missing;
 
     seam.mask = mask;
     ck_assert_uint_eq(encoding_field_channels(in), channels);
@@ -75,13 +77,17 @@ static void check_conversion(struct conversion conversion, const struct way *way
         conversion.in.mark = sample_number(in->type, false, native + samples / 2 * sample_size(in->type));
     conversion.out.mark = conversion.in.original.mark = 7.0;
     file = encoded_copy(in, native, samples);
-    reference_decode(in, conversion.work, file, mask, pixels, field);
+    missing = reference_decode(in, conversion.work, file, mask, pixels, field);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], in, file);
-    if (compare_download(&seam, &conversion, &plain, field) != reference_strays(in, file, samples))
+    outcomes = compare_download(&seam, &conversion, &plain, field);
+    if (outcomes.strays != reference_strays(in, file, samples))
         describe(&conversion, "the count of strays differs");
-    if (compare_download(&seam, &conversion, &conversion.out, field) != 0)
-        describe(&conversion, "strays are counted twice");
+    if (outcomes.missing != missing)
+        describe(&conversion, "the count of what is missing differs");
+    outcomes = compare_download(&seam, &conversion, &conversion.out, field);
+    if (outcomes.strays != 0 || outcomes.missing != 0)
+        describe(&conversion, "what is read is counted twice");
     seam_close(&seam);
     free(native);
     free(file);
@@ -109,6 +115,7 @@ static void try_conversion(struct conversion conversion)
     if (!harness_takes(number))
         return;
     conversion.seed = number;
+    conversion.in.missing = conversion.in.marked || number % 5 == 1;
     conversion.in.masked = conversion.out.masked =
         number % 3 == 1 && conversion.in.premultiply == conversion.out.premultiply;
     conversion.in.original.rests = conversion.out.original.rests = has_rests(&conversion);
@@ -324,7 +331,8 @@ static void check_halves(const struct encoding *in, enum work_type work, const v
             continue;
         seam_open(&seam);
         seam_upload(&seam, seam.fields[0], in, samples);
-        if (compare_download(&seam, &conversion, &plain, field) != reference_strays(in, samples, count))
+        if (compare_download(&seam, &conversion, &plain, field).strays !=
+            reference_strays(in, samples, count))
             describe(&conversion, "the count of strays differs");
         compare_download(&seam, &conversion, &conversion.out, field);
         seam_close(&seam);
@@ -455,16 +463,20 @@ START_TEST(without_a_finite_sample_there_are_no_extremes)
 }
 END_TEST
 
-/* Of 9 by 5 samples in 3 planes all are NaN, some of them infinite; those of 3 columns and 2 rows count. */
+/* Of 9 by 5 samples in 3 planes all are NaN, some of them infinite, which may be the mark; those of 3 columns
+ * and 2 rows count. */
 START_TEST(outcomes_are_those_of_some_columns_and_rows)
 {
-    const bool ranged = _i & 1;
+    const bool ranged = _i & 1, marked = _i & 2;
     const struct range columns = {4, 3}, rows = {1, 2};
     const struct grid grid = grid_make(3, 9, 5, 3);
     struct encoding in = {.type = SAMPLE_F64, .channels = 1, .gamma = 1.0}, out = in;
     double samples[9 * 5 * 3];
     unsigned char got[sizeof samples];
 
+    in.missing = true;
+    in.marked = marked;
+    in.mark = (double)INFINITY;
     in.counted_columns = out.counted_columns = columns;
     in.counted_rows = out.counted_rows = rows;
     out.type = SAMPLE_U8;
@@ -481,8 +493,9 @@ START_TEST(outcomes_are_those_of_some_columns_and_rows)
         seam_upload(&seam, seam.fields[0], &in, (const unsigned char *)samples);
         outcomes = seam_download(&seam, &out, got);
         ck_assert_uint_eq(outcomes.strays, 3 * 2 * 3);
-        ck_assert_uint_eq(outcomes.nans, 2 * 2 * 3);
-        ck_assert_uint_eq(outcomes.above, 2 * 3);
+        ck_assert_uint_eq(outcomes.missing, marked ? 3 * 2 * 3 : 2 * 2 * 3);
+        ck_assert_uint_eq(outcomes.nans, marked ? 3 * 2 * 3 : 2 * 2 * 3);
+        ck_assert_uint_eq(outcomes.above, marked ? 0 : 2 * 3);
         ck_assert_uint_eq(outcomes.below, 0);
         seam_close(&seam);
     }

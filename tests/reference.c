@@ -462,9 +462,10 @@ static double taken_by_rounding(const struct encoding *encoding, double stored, 
     return (double)(int64_t)(get_bits(encoding, bytes) - integer_bits(&kinds[encoding->type], stored));
 }
 
-void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
-                      const unsigned char *mask, size_t pixels, double *field)
+uint64_t reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
+                          const unsigned char *mask, size_t pixels, double *field)
 {
+    uint64_t missing = 0;
     const unsigned char *bytes = samples;
     size_t size = kinds[encoding->type].bits / 8;
     double stored[CHANNELS], pixel[CHANNELS];
@@ -472,6 +473,9 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
     for (size_t i = 0; i < pixels; i++) {
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size)
             stored[c] = rounded(work, get_sample(work, encoding, bytes));
+        for (unsigned c = 0; encoding->missing && c < colours_of(encoding); c++)
+            missing += (!encoding->masked || mask[i] != 0) &&
+                       (isnan(stored[c]) || (encoding->marked && stored[c] == rounded(work, encoding->mark)));
         decode_pixel(encoding, work, stored, pixel);
         for (unsigned c = reference_work_channels(encoding); c < reference_field_channels(encoding); c++)
             pixel[c] = (double)NAN;
@@ -484,6 +488,7 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
         for (unsigned c = 0; c < reference_field_channels(encoding); c++)
             field[c * pixels + i] = pixel[c];
     }
+    return missing;
 }
 
 static bool is_infinite_in(const struct kind *kind, double value)
@@ -1596,13 +1601,14 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
 {
     struct reference_outcome outcome = {.last_change = NAN};
     struct encoding decoded = job->in, encoded = job->out;
+    uint64_t missing;
     struct fields fields = {.channels = reference_field_channels(&job->in),
                             .count = job->grid.nx * job->grid.ny * job->grid.nz};
 
     fields.before = allocate(fields.channels * fields.count, sizeof *fields.before);
     fields.after = allocate(fields.channels * fields.count, sizeof *fields.after);
     decoded.premultiply = fields.covered = begins_covered(job);
-    reference_decode(&decoded, job->work, in, job->mask, fields.count, fields.after);
+    missing = reference_decode(&decoded, job->work, in, job->mask, fields.count, fields.after);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
         if (stage->steps > 0 && filters(job))
@@ -1622,6 +1628,7 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
     if (job->measures)
         reference_extremes(&encoded, job->work, fields.after, fields.count, &encoded.low, &encoded.high);
     outcome.outcomes = reference_encode(&encoded, job->work, fields.after, fields.count, out);
+    outcome.outcomes.missing = missing;
     outcome.outcomes.strays = reference_strays(&job->in, in, fields.count * job->in.channels);
     for (size_t i = 0; job->in.masked && i < fields.count; i++)
         outcome.outcomes.outside += job->mask[i] == 0;

@@ -35,11 +35,12 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
 
 /* Channels of a field that are filtered, and all of them, with those of originals behind; and pixels of a
    file, with a mask where they are masked, into a field and back: channel c of the field starts at c ·
-   pixels. Encoding returns what became of them; strays are looked for in a file's samples. */
+   pixels. Decoding returns how many samples are missing, of those inside; encoding, what became of them.
+   Strays are looked for in a file's samples. */
 unsigned reference_work_channels(const struct encoding *encoding);
 unsigned reference_field_channels(const struct encoding *encoding);
-void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
-                      const unsigned char *mask, size_t pixels, double *field);
+uint64_t reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
+                          const unsigned char *mask, size_t pixels, double *field);
 /* The extremes of what encoding would write, alpha and what is not finite left out; 0 where nothing remains.
  */
 void reference_extremes(const struct encoding *encoding, enum work_type work, const double *field,

@@ -148,6 +148,7 @@ static bool tell_outcomes(struct device *device, struct outcomes *outcomes, stru
 {
     (void)fault;
     outcomes->outside += device->outcomes.outside;
+    outcomes->missing += device->outcomes.missing;
     outcomes->strays += device->outcomes.strays;
     outcomes->nans += device->outcomes.nans;
     outcomes->below += device->outcomes.below;

@@ -8,13 +8,14 @@
 /* ---- counters that all threads add to ---- */
 
 struct counters {
-    atomic_uint_least64_t outside, strays, nans, below, above;
+    atomic_uint_least64_t outside, missing, strays, nans, below, above;
 };
 
 /* Once for each share of rows, so that atomics cost nothing. */
 static void add_to_counters(struct counters *counters, const struct outcomes *outcomes)
 {
     atomic_fetch_add(&counters->outside, outcomes->outside);
+    atomic_fetch_add(&counters->missing, outcomes->missing);
     atomic_fetch_add(&counters->strays, outcomes->strays);
     atomic_fetch_add(&counters->nans, outcomes->nans);
     atomic_fetch_add(&counters->below, outcomes->below);
@@ -24,6 +25,7 @@ static void add_to_counters(struct counters *counters, const struct outcomes *ou
 static void add_counters(struct outcomes *outcomes, struct counters *counters)
 {
     outcomes->outside += atomic_load(&counters->outside);
+    outcomes->missing += atomic_load(&counters->missing);
     outcomes->strays += atomic_load(&counters->strays);
     outcomes->nans += atomic_load(&counters->nans);
     outcomes->below += atomic_load(&counters->below);
@@ -244,10 +246,32 @@ static void move_row(const struct field *field, const struct encoding *encoding,
         swap_shorts(samples, nx * stride, samples);
 }
 
-/* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. */
-static void load_row(const struct field *field, const struct encoding *encoding, const unsigned char *samples,
-                     const unsigned char *mask, size_t plane, size_t row)
+/* Samples of a channel's row that are missing become NaN. Returns how many of them are in the counted
+   columns, and not outside a mask. */
+static uint64_t take_missing(const struct encoding *encoding, unsigned channel, const unsigned char *mask,
+                             size_t nx, struct range counted, real *values)
 {
+    uint64_t of_row = find_missing(encoding, channel, nx, values);
+    counter missing = 0;
+
+    if (!encoding->missing || channel >= encoding_colours(encoding))
+        return 0;
+    if (encoding->marked && mask == NULL && counted.count == nx)
+        return of_row;
+    for (size_t i = counted.first; mask == NULL && i < counted.first + counted.count; i++)
+        missing += values[i] != values[i];
+    for (size_t i = counted.first; mask != NULL && i < counted.first + counted.count; i++)
+        missing += mask[i] != 0 && values[i] != values[i];
+    return missing;
+}
+
+/* A row of a file into all channels of the field's row; `mask` has a byte for each pixel, or is NULL. Returns
+   how many samples of the counted columns are missing. */
+static uint64_t load_row(const struct field *field, const struct encoding *encoding,
+                         const unsigned char *samples, const unsigned char *mask, size_t plane, size_t row,
+                         struct range counted)
+{
+    uint64_t missing = 0;
     size_t nx = field->shape.nx;
     unsigned colours = encoding_colours(encoding), channels = field->shape.channels;
 
@@ -260,7 +284,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         if (mask != NULL && encoding->original.rests)
             take_rests(encoding, samples + channel * sizeof(uint64_t), mask, nx, values,
                        row_of(field, plane, rest_channel(field, encoding, channel), row));
-        find_missing(encoding, channel, nx, values);
+        missing += take_missing(encoding, channel, mask, nx, counted, values);
         if (channel < colours) {
             transfer_row(values, nx, encoding, false);
             point_colour(encoding->points, encoding->point_count, values, nx, values);
@@ -272,13 +296,12 @@ static void load_row(const struct field *field, const struct encoding *encoding,
     for (unsigned channel = encoding_work_channels(encoding); channel < channels; channel++)
         memset(row_of(field, plane, channel, row), 0, nx * sizeof(real));
     /* Premultiply: colours behind alpha stay as they are, those before it are multiplied. */
-    if (!encoding->alpha || !encoding->premultiply)
-        return;
-    for (unsigned channel = 0; channel < colours; channel++) {
+    for (unsigned channel = 0; encoding->alpha && encoding->premultiply && channel < colours; channel++) {
         real *colour = row_of(field, plane, channel, row);
         memcpy(row_of(field, plane, colours + 1 + channel, row), colour, nx * sizeof *colour);
         cover_row(colour, row_of(field, plane, colours, row), (real)encoding->opaque, nx, colour);
     }
+    return missing;
 }
 
 /* Samples that are missing, as they are written. */
@@ -403,7 +426,7 @@ struct transit {
     unsigned char *samples;    /* of the file, from the first plane on */
     const unsigned char *mask; /* likewise, a byte a pixel; NULL: there is none */
     size_t first_plane, row_bytes;
-    struct range counted; /* planes whose NaNs and infinities are counted on the way in */
+    struct range counted; /* planes of which samples are counted on the way in */
     struct counters counters;
 };
 
@@ -424,22 +447,21 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
     size_t in_plane = transit->field->shape.rows, nx = transit->field->shape.nx;
     size_t pixel = encoding->channels * sample_size(encoding->type);
     struct outcomes outcomes = {0};
-    struct range columns;
 
     (void)member;
     for (size_t i = first; i < first + count; i++) {
         const unsigned char *samples = transit->samples + i * transit->row_bytes;
         const unsigned char *mask = transit->mask == NULL ? NULL : transit->mask + i * nx;
         size_t plane = transit->first_plane + i / in_plane;
+        struct range columns = {0, 0};
         if (transit->field->shape.narrow) {
             move_row(transit->field, encoding, transit->samples + i * transit->row_bytes, plane, i % in_plane,
                      true);
             continue;
         }
-        load_row(transit->field, encoding, samples, mask, plane, i % in_plane);
-        if (plane - transit->counted.first >= transit->counted.count)
-            continue;
-        columns = encoding_counted(encoding, i % in_plane, nx);
+        if (plane - transit->counted.first < transit->counted.count)
+            columns = encoding_counted(encoding, i % in_plane, nx);
+        outcomes.missing += load_row(transit->field, encoding, samples, mask, plane, i % in_plane, columns);
         outcomes.strays +=
             count_strays(encoding, samples + columns.first * pixel, columns.count * encoding->channels);
         for (size_t x = 0; mask != NULL && x < columns.count; x++)

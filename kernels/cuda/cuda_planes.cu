@@ -236,6 +236,7 @@ bool cuda_planes_tell_outcomes(struct device *device, struct outcomes *outcomes,
     if (!take_count(device, device->outcomes, &device->found, sizeof device->found, fault))
         return false;
     outcomes->outside += device->found.outside;
+    outcomes->missing += device->found.missing;
     outcomes->strays += device->found.strays;
     outcomes->nans += device->found.nans;
     outcomes->below += device->found.below;

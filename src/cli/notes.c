@@ -409,6 +409,23 @@ static void note_vain_mask(const struct pipeline *pipeline)
         diag_note("%s: no sample is inside, and none changes", file_in_name(pipeline->mask.file));
 }
 
+/* A value that no sample has may not be the one that was meant. */
+static void note_vain_mark(const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+    const struct job_request *request = &pipeline->request->job;
+    char value[32] = "NaN";
+
+    if (!request->has_missing || job->copies || pipeline->summary.outcomes.missing > 0)
+        return;
+    if (job->decode.marked)
+        snprintf(value, sizeof value, "%.9g%s", request->missing,
+                 sample_is_integer(job->in.type) ? "" : " or NaN");
+    diag_note("%s: --missing: no sample%s%s is %s", phrase_input(pipeline->request->input),
+              job->region_kind == REGION_WHOLE ? "" : " of the region", job->masked ? " inside the mask" : "",
+              value);
+}
+
 void notes_outcome(const struct pipeline *pipeline)
 {
     const char *output = phrase_output(pipeline->request->output);
@@ -416,6 +433,7 @@ void notes_outcome(const struct pipeline *pipeline)
     const struct record_loss loss = record_loss(&pipeline->job, summary);
     char text[SENTENCE];
 
+    note_vain_mark(pipeline);
     note_vain_mask(pipeline);
     if (pipeline->changed != NULL)
         diag_note("%s: it changed during the run; the output may mix samples from before and after",

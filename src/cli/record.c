@@ -48,11 +48,12 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
 
 struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 {
-    /* Samples that were NaN or infinite in the input are the same for every output. */
+    /* What the samples of the input were is the same for every output. */
     struct run_summary summary = pipeline->summary;
 
     summary.outcomes = pipeline->tee_ends[index].outcomes;
     summary.outcomes.outside = pipeline->summary.outcomes.outside;
+    summary.outcomes.missing = pipeline->summary.outcomes.missing;
     summary.outcomes.strays = pipeline->summary.outcomes.strays;
     return summary;
 }

@@ -126,6 +126,9 @@ static void print_run(FILE *stream, const struct pipeline *pipeline)
         fprintf(stream, "mask      %s: %llu of %llu samples of a channel are outside\n",
                 file_in_name(pipeline->mask.file), (unsigned long long)summary->outcomes.outside,
                 (unsigned long long)job_pixels(job));
+    if (job->decode.missing && !job->copies)
+        fprintf(stream, "missing   %llu sample%s\n", (unsigned long long)summary->outcomes.missing,
+                number_plural(summary->outcomes.missing));
     phrase_ranks(stream, pipeline);
     phrase_device(stream, plan);
     phrase_shares(stream, plan);

@@ -462,6 +462,8 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     json_count(&json, "steps", summary->steps);
     if (job->mask_plane_bytes > 0)
         json_count(&json, "outside", summary->outcomes.outside);
+    if (job->decode.missing && !job->copies)
+        json_count(&json, "missing", summary->outcomes.missing);
     print_losses(&json, pipeline, pipeline->request->output, &job->written, summary);
     print_tees(&json, pipeline, true);
     json_number(&json, "last_change", summary->last_change);

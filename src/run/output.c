@@ -193,6 +193,7 @@ void output_close(struct output *output)
 void output_add_outcomes(struct outcomes *all, const struct outcomes *more)
 {
     all->outside += more->outside;
+    all->missing += more->missing;
     all->strays += more->strays;
     all->nans += more->nans;
     all->below += more->below;

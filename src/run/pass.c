@@ -351,7 +351,8 @@ static bool add_outcomes(struct run *run, const struct pass *pass)
     if (!run->lane->backend->tell_outcomes(run->lane->device, &of_pass, run->fault))
         return false;
     if (!pass->to->of_run)
-        of_pass = (struct outcomes){.outside = of_pass.outside, .strays = of_pass.strays};
+        of_pass = (struct outcomes){
+            .outside = of_pass.outside, .missing = of_pass.missing, .strays = of_pass.strays};
     output_add_outcomes(&run->outcomes, &of_pass);
     return true;
 }

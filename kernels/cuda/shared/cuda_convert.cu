@@ -38,7 +38,8 @@ template <typename T> struct coding {
     bool ranged;
     struct stretch stretch;
     struct sample_limits stretched; /* likewise of values that are stretched */
-    bool marked;                    /* colours that equal the mark in a file are missing: NaN in a field */
+    bool missing;                   /* colours may be missing: NaN in a field */
+    bool marked;                    /* and those that equal the mark in a file are */
     T mark;
     bool masked; /* behind all other channels, a field has the originals of each channel of the file; */
     bool rests;  /* and behind these, what rounding took from them */
@@ -121,6 +122,7 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     for (unsigned i = 0; i < encoding->point_count; i++)
         coding.points[i] = cuda_point_of<T>(encoding->points[i]);
     coding.swapped = encoding->swapped;
+    coding.missing = encoding->missing;
     coding.marked = encoding->marked;
     coding.mark = static_cast<T>(encoding->mark);
     coding.masked = encoding->masked;
@@ -237,15 +239,23 @@ template <typename T, typename S> CUDA_INLINE T rest_of(S sample, T value)
                                                  static_cast<unsigned long long>(stored)));
 }
 
+/* In f32, a multiprocessor has registers for so many blocks, and loads wait less for memory if it has them.
+ */
+template <typename T> constexpr int load_residents(int code)
+{
+    return code >= 100 || sizeof(T) > 4 ? cuda_least_residents(code)
+                                        : cuda_residents(code, CONVERT_THREADS, 6);
+}
+
 /* Pixels of a file into a field: decoded, through the points, times alpha; a premultiplied picture's colours
    are kept as they are as well, behind alpha. Pixels outside a mask are missing. */
 template <typename T, typename S>
-__global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
+__global__ void __launch_bounds__(CONVERT_THREADS, load_residents<T>(cuda_code()))
     load_kernel(const coding<T> coding, const S *packed, const unsigned char *mask, const cuda_view<T> to,
                 const pixels pixels, const struct range counted, struct cuda_outcomes *outcomes)
 {
     const int first_original = to.channels - coding.original_channels;
-    unsigned strays = 0, left_out = 0;
+    unsigned strays = 0, left_out = 0, missing = 0;
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
@@ -253,6 +263,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         const bool outside = coding.masked && mask[index] == 0;
         const bool counts =
             static_cast<size_t>(pixel.plane) - counted.first < counted.count && pixel.counts(coding);
+        const bool asks = coding.missing && counts && !outside;
         left_out += counts && outside ? 1 : 0;
         /* Alpha is the last channel, but its colours need it first. */
         const T covered =
@@ -273,6 +284,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             if (channel < coding.colours) {
                 if (coding.marked && value == coding.mark)
                     value = T(NAN);
+                if (asks && value != value)
+                    missing++;
                 value = coding.after_points(coding.decoded(value));
             }
             if (outside)
@@ -291,6 +304,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         add_count(&outcomes->strays, strays);
     if (coding.masked)
         add_count(&outcomes->outside, left_out);
+    if (coding.missing)
+        add_count(&outcomes->missing, missing);
 }
 
 /* A channel's value as it is written, if it is not outside the mask. */

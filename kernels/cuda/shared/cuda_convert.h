@@ -6,12 +6,12 @@
 
 /* struct outcomes as kernels count it, in the device's memory. */
 struct cuda_outcomes {
-    unsigned long long outside, strays, nans, below, above;
+    unsigned long long outside, missing, strays, nans, below, above;
 };
 
-/* Planes of a file, packed, in the device's memory, into planes of a field. Strays and pixels outside of
-   the counted planes are added. Channels that the field has beyond encoding_work_channels(encoding) become 0,
-   but for originals. */
+/* Planes of a file, packed, in the device's memory, into planes of a field. Strays, and what is
+   missing or outside a mask in the counted planes, are added. Channels that the field has beyond
+   encoding_work_channels(encoding) become 0, but for originals. */
 template <typename T>
 cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
                              struct range planes, struct range counted, struct cuda_outcomes *outcomes,
