@@ -239,8 +239,18 @@ refuses 2 'voxfilt: --filter: gauss:6mm: the input has no unit of length; u inst
 voxfilt -i ct.nii -f gauss:1 -f threshold:300 --explain 2> ../stderr > ../plan
 grep -q '^stage 2   values: from here on samples are values$' ../plan
 result $? 'nor a slope what is above a threshold, so that a filter takes values'
-refuses 2 'voxfilt: ct.nii: ln: a sample v stands for 2 v + -1024, and u16 would round what becomes of values: give --out-type f32' \
-    voxfilt -i ct.nii -f ln -o out
+# What a refusal tells to give makes the command work, and the result is that of the values themselves.
+voxfilt -q -i ct.nii -f power:1 --out-type f32 --out-format npy -o values.npy
+for options in '-f ln' '-f exp' '-f power:0.5' '-f abs' '-f ln -f gauss:1' '--reaction 0.1 -s 3' '--reaction 0.1 -e constant:9 --flux pm1 --scale 30'; do
+    # shellcheck disable=SC2086  # words are wanted
+    voxfilt -i ct.nii $options -o out > ../stdout 2> ../stderr
+    [ $? = 2 ] && [ ! -e out ] &&
+        grep -q '^voxfilt: ct.nii: [a-z0-9.:]*: a sample v stands for 2 v + -1024, and u16 would round what becomes of values: give --out-type f32$' ../stderr
+    result $? "$options: integers are refused"
+    # shellcheck disable=SC2046,SC2086  # and those of the hint
+    voxfilt -q -i ct.nii $options $(sed 's/.*: give //' ../stderr) -o given.raw && voxfilt -q -i values.npy $options -o wanted.raw
+    same "$options: and the hint works" wanted.raw given.raw
+done
 cp scan.nii falling.nii
 poke falling.nii 112 '\000\000\200\277'
 for pair in 'min:1 max:1' 'order:1,1,ball order:1,5,ball' 'median:1 median:1'; do
@@ -248,8 +258,6 @@ for pair in 'min:1 max:1' 'order:1,1,ball order:1,5,ball' 'median:1 median:1'; d
     voxfilt -q -i scan.nii -f "${pair#* }" -o rising.raw
     same "a negative slope turns the order around: $pair" falling.raw rising.raw
 done
-refuses 2 'voxfilt: noted.nii: --reaction takes samples as they are stored, but a sample v stands for 2 v + 0' \
-    voxfilt -i noted.nii --reaction 0.1 -o out
 accepts 'and no note names them any more' 'voxfilt: mapped.nii: left out: descrip
 ' convert -i mapped.nii -o mapped.raw
 convert -q -i noted.nii --out-endian big -o big.nii

@@ -469,15 +469,17 @@ bool stage_takes_values(const struct stage *stage)
 {
     enum point_intensity follows = intensity_of(stage->body.point.kind);
 
-    if (stage->filter->kind != FILTER_POINT || stage->steps == 0 || intensity_is_plain(&stage->intensity))
+    if (stage->steps == 0 || intensity_is_plain(&stage->intensity))
         return false;
+    if (stage->filter->kind != FILTER_POINT)
+        return stage_reacts(stage);
     return follows == POINT_TAKES_VALUES || follows == POINT_MAKES_VALUES ||
            (follows == POINT_TAKES_SIZES && stage->intensity.intercept != 0.0);
 }
 
 bool stage_makes_fractions(const struct stage *stage)
 {
-    return intensity_of(stage->body.point.kind) != POINT_TAKES_VALUES;
+    return stage->filter->kind != FILTER_POINT || intensity_of(stage->body.point.kind) != POINT_TAKES_VALUES;
 }
 
 /* Where samples fall as values rise, the lower bound of the one is the upper of the other. */

@@ -242,11 +242,6 @@ static bool settle_intensities(struct job *job, const struct source *source, str
     for (size_t i = 0; i < job->stage_count; i++) {
         struct stage *stage = &job->stages[i];
         stage->intensity = job->intensity;
-        if (stage_reacts(stage) && !intensity_is_plain(&job->intensity))
-            return fault_set_for(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "--reaction takes samples as they are stored, but a sample v stands for "
-                                 "%g v + %g",
-                                 job->intensity.slope, job->intensity.intercept);
         if (stage_takes_values(stage)) {
             if (!check_values(job, stage, source, fault))
                 return false;
