@@ -277,4 +277,14 @@ CUDA_EMULATION_MEMORY=80000000000 CUDA_EMULATION_DEVICES=3 \
     grep -q '^device  *cuda:0,1,2: .* (.* predicted for 3 of 3)$'
 result $? 'and all of them for long runs'
 
+# ---------------------------------------------------------------- what a plan says of other kernels
+
+for pair in '4,5,6 bilateral:1,20 resident: only chains of taps' '4,5,6 median:1 resident: only chains of taps' \
+    '4,5,6 gauss:1 resident: only all seven taps of the star' '4,5 bilateral:1,20 resident: it is for volumes' \
+    '4,5 gauss:1 plane: it is for volumes'; do
+    extents=${pair%% *} words=${pair#* }
+    fleet 1 -d "$extents" -t u8 -f "${words%% *}" --explain < /dev/zero > ../plan 2> ../stderr && grep -q "^ *not ${words#* }\$" ../plan
+    result $? "-d $extents: -f ${words%% *} is not ${words#* }"
+done
+
 conclude

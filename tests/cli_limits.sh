@@ -236,7 +236,7 @@ fi
 names_least() # COMMAND...
 {
     "$@" -q -m 1 -o out 2> ../stderr
-    least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' ../stderr)
+    least=$(sed -n "s/.* needs \([0-9]*\) B, .*/\1/p; s/.*(\([0-9]*\) bytes).*/\1/p" ../stderr)
     "$@" -q -m "${least:-none}" -o least.out && ! "$@" -q -m $((least - 1)) -o out 2> ../stderr && "$@" -q -o most.out &&
         cmp least.out most.out
     result $? "${least:-0} bytes are the least for $*"

@@ -36,6 +36,9 @@ fi
     has_turn && volume_as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
     has_turn && volume_as_one 3 .raw $large -s 12 --stats -m 8M
     has_turn && volume_as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 30 --out-range auto
+    # Two samples are 149, none is 240; what is told of that is the same, too.
+    has_turn && volume_as_one 3 .raw $large -s 12 --missing 149
+    has_turn && volume_as_one 3 .raw $large -s 12 --missing 240
     has_turn && volume_as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
     has_turn && volume_as_one 8 .raw $scan -f laplace --out-type u8 --stats
     has_turn && volume_as_one 3 .png $scan --slice y=4

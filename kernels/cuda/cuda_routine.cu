@@ -157,11 +157,16 @@ static enum cuda_ops ops_of(const struct op *op)
     return op->tap_count > CUDA_SHORT_CHAIN ? CUDA_LONG_CHAINS : CUDA_SHORT_CHAINS;
 }
 
+static enum cuda_grids grid_of(const struct shape *shape)
+{
+    return shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
+}
+
 /* Whether an entry of the ladder is tried for an op, a shape and a wish. */
 static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op *op,
                          const struct shape *shape, const struct rung_wish *wish)
 {
-    const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
+    const enum cuda_grids grid = grid_of(shape);
     const enum cuda_ops ops = ops_of(op);
 
     if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 ||
@@ -265,6 +270,23 @@ static void prefer_single(const struct device *device, const struct cuda_ladder_
     *settled = {entry, form};
 }
 
+/* Why a rung is not even tried. */
+static bool refuse_untried(const char *name, const struct op *op, const struct shape *shape,
+                           struct cuda_refusal *refusal)
+{
+    int grids = 0;
+
+    for (const struct cuda_ladder_entry *entry = cuda_ladder; entry->rung != NULL; entry++)
+        grids |= name != NULL && strcmp(name, entry->name->name) == 0 ? entry->grids : 0;
+    if (op->kind == OP_PASSES)
+        return cuda_refuse(refusal, "it takes passes one by one");
+    if (op->missing)
+        return cuda_refuse(refusal, "this step leaves out neighbours that are missing");
+    if ((grids & grid_of(shape)) == 0)
+        return cuda_refuse(refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
+    return cuda_refuse(refusal, "only chains of taps");
+}
+
 /* The first rung of the ladder that serves the op as wished, or a faster one of single steps, and the reason.
  */
 static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
@@ -274,13 +296,8 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
     const struct cuda_ladder_entry *entry;
     struct cuda_refusal refusal;
 
-    /* The refusal if no entry is even tried; rungs that are asked write theirs over it. */
-    if (op->kind == OP_PASSES)
-        cuda_refuse(&refusal, "it takes passes one by one");
-    else if (op->missing)
-        cuda_refuse(&refusal, "this step leaves out neighbours that are missing");
-    else
-        cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
+    /* Rungs that are asked write their refusals over this one. */
+    refuse_untried(wish->rung, op, shape, &refusal);
     entry = find_entry(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);
     if (entry->rung == NULL)
         return refuse_wish(wish, refusal.text, fault);

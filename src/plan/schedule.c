@@ -553,16 +553,20 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
     uint64_t whole = memory_limits_whole();
     size_t least = least_memory(request);
     const struct number_printed needed = number_format_bytes((double)least);
+    char exactly[32] = "";
 
+    /* Short sizes are exact already. */
+    if (least >= 1024)
+        snprintf(exactly, sizeof exactly, " (%zu bytes)", least);
     if (request->least != NULL)
         *request->least = least;
     if (least == SIZE_MAX)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
     if (request->memory > 0 && least > request->memory)
-        return fault_raise(fault, STATUS_LIMIT, "--memory: %s needs %s (%zu bytes), and %s are allowed",
+        return fault_raise(fault, STATUS_LIMIT, "--memory: %s needs %s%s, and %s are allowed",
                            request->at_once && request->part ? "a part takes one pass over the data, which"
                                                              : "this job",
-                           needed.text, least, number_format_bytes((double)request->memory).text);
+                           needed.text, exactly, number_format_bytes((double)request->memory).text);
     if (request->device_memory > 0)
         return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
                            needed.text, number_format_bytes((double)request->device_memory).text);
