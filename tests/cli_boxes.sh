@@ -235,7 +235,7 @@ rm -f long.raw
 while IFS='|' read -r options reason; do
     # shellcheck disable=SC2086
     volume -f heat -s 9 $options -m 250K --explain > ../stdout
-    grep -qxF "ways      over whole planes only: $reason allows no columns" ../stdout && ! grep '^columns ' ../stdout
+    grep -qxF "ways      over whole planes, not in columns, because of $reason" ../stdout && ! grep '^columns ' ../stdout
     result $? "not in columns: $options"
 done <<END
 -o out.raw.gz|an output that is written in order

@@ -75,7 +75,7 @@ holds 'tees' e2.json 'o["tees"] == [{"step": 3, "output": "tee2.raw"}] and o["ou
 holds 'spool files' e3.json 'o["passes"] > 1 and o["spool_files"] > 0 and o["spool_bytes"] >= 96000'
 holds 'columns' e5.json \
     '[way["taken"] for way in o["ways"]] == [False, True] and o["ways"][1]["columns"] != [1, 1] and o["passes"] == 1'
-holds 'what allows no columns' e3.json \
+holds 'why there are no columns' e3.json \
     'o["obstacle"] == "an output that is written in order" and o["ways"] == [] and json.load(open("e5.json"))["obstacle"] is None'
 holds 'two inputs, a line each' e4.json 'len(lines) == 2'
 [ ! -e out2 ] && [ ! -e tee2.raw ] && [ ! -e p.png ]

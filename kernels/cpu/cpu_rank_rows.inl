@@ -615,11 +615,15 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
             KEYS(store)(ranks->result + x, KEYS(bisect)(op, ranks->taps, x, KEYS(splat)((key)op->rank)));
 }
 
-/* Extremes along the axis that windows move on, of the rows that count. Rows go in blocks as long as the
- * window, so that a window is the end of one block and the start of the next: the extremes of all ends are
- * made backwards, those of starts as rows come. In a run that is shorter than the window, the shortest end is
- * what all its windows share. Ends that begin before the rows that count are the same as the first that does
- * not. Rows that are not the ends of a next block share one place. */
+/* Extremes along the axis that windows move on, of the rows that count. Rows are cut into blocks as long as a
+ * window, so that every window is an end of one block and a start of the next. Once a block is there, the
+ * extremes of its ends are made from its last row backwards; those of the starts of the next one grow with
+ * each row that comes.
+ *
+ * If there are fewer windows than a window has rows, all of them have some rows in common, which are joined
+ * in the place of the shortest end. Rows before the first that counts add nothing, so that an end that begins
+ * with them is the one that begins with that row. Behind the last block no row becomes part of an end, and
+ * all that come share one place. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
                                  int64_t centre)
 {

@@ -300,7 +300,7 @@ static void print_ways(FILE *stream, const struct pipeline *pipeline)
     const bool cut = job_columns(&pipeline->job) > 1;
 
     if (pipeline->obstacle != NULL)
-        fprintf(stream, "ways      over whole planes only: %s allows no columns\n", pipeline->obstacle);
+        fprintf(stream, "ways      over whole planes, not in columns, because of %s\n", pipeline->obstacle);
     for (size_t i = 0; i < pipeline->way_count; i++) {
         const struct pipeline_way *way = &pipeline->ways[i];
         const size_t columns = way->columns.count[0] * way->columns.count[1];

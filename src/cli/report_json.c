@@ -206,7 +206,7 @@ static void print_schedule(struct json *json, const struct plan *plan)
     json_count(json, "held", schedule->window);
 }
 
-/* With columns and without, where that was compared; or what allows no columns. */
+/* With columns and without, where that was compared; or why there are none. */
 static void print_ways(struct json *json, const struct pipeline *pipeline)
 {
     const bool cut = job_columns(&pipeline->job) > 1;

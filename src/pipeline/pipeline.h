@@ -92,7 +92,7 @@ struct pipeline {
     struct pipeline_way ways[2]; /* where columns were tried: over whole planes and in columns, as far as
                                     these fit; the job tells which is taken */
     size_t way_count;
-    const char *obstacle; /* where memory is short: what allows no columns; else NULL */
+    const char *obstacle; /* where memory is short: why there are no columns; else NULL */
 
     /* Once it has run. */
     enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */

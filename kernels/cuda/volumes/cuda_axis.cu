@@ -1,5 +1,6 @@
-/* Taps along one axis, with a gap or two at most: what gauss and its derivatives, box and unsharp masks are
- * made of; and the extremes of windows without gaps, of which erosion and dilation by boxes are made.
+/* Taps along one axis, side by side but for one or two that are left out: what gauss and its derivatives, box
+ * and unsharp masks are made of; and the extremes of windows that leave out none, of which erosion and
+ * dilation by boxes are made.
  *
  * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
  *   and uniform registers; of extremes, a blocked form of van Herk's and Gil and Werman's algorithm.
