@@ -93,7 +93,8 @@
 #define NARROW_BYTES       0.33 /* of the work of wide keys, by keys of one byte */
 #define NARROW_SHORTS      0.6  /* and of two bytes */
 #define NARROW_NETWORK     5.0  /* for each byte, what a network takes besides */
-#define NARROW_NEAREST_TAP 0.75 /* for each byte, a tap of the median of all nearest neighbours */
+#define NARROW_NEAREST_TAP 0.75 /* for each byte, a tap of the median of all neighbours in a volume */
+#define NARROW_PICTURE_TAP 0.25 /* and in a plane, where slabs of several steps stay in the caches */
 #define NARROW_LINE        1.0  /* for each byte, an extreme along one axis */
 #define NARROW_PLANE       0.2  /* the same, for each plane that it reads */
 #define NARROW_PLANES      40.0 /* the most planes that count */
@@ -570,7 +571,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     if (is_line_of_extremes(op))
         return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES) : 0.0));
     if (is_nearest_median(op))
-        return taps * NARROW_NEAREST_TAP * bytes;
+        return taps * bytes * (op->tap_count == PICTURE_BOX ? NARROW_PICTURE_TAP : NARROW_NEAREST_TAP);
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
            (takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
 }
