@@ -867,7 +867,7 @@ START_TEST(any_box)
     if (is_left_out(_i))
         return;
     make_numbered(&example, _i);
-    snprintf(memory, sizeof memory, "-m %llu", least_memory(&example));
+    snprintf(memory, sizeof memory, "-j 2 -m %llu", least_memory(&example)); /* more threads read with more */
     for (unsigned box = 0; box < BOXES; box++) {
         const struct schedule_limits limits = {.slab = 1 + tried % 4, .batch = 1 + tried % 2};
         const struct schedule_limits unlimited = {0};

@@ -132,7 +132,7 @@ wait $!
 
 echo old > early/out.raw
 refuses 6 'voxfilt: --memory: this job needs 78.9 KiB (80768 bytes), and 1.0 KiB are allowed' \
-    env CUDA_EMULATION_DEVICES=1 "$emulated" --program=voxfilt -D cuda -i scan.raw -d 300,256,60 -t f32 -f heat -m 1k \
+    env CUDA_EMULATION_DEVICES=1 "$emulated" --program=voxfilt -D cuda -j 2 -i scan.raw -d 300,256,60 -t f32 -f heat -m 1k \
     -o early/out.raw
 [ "$(ls -A early)" = out.raw ] && [ "$(cat early/out.raw)" = old ]
 result $? 'where the plan is refused, the old output stays'

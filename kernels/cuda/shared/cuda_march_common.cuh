@@ -44,6 +44,47 @@ template <typename Cost> static inline long long cuda_march_chunk(long long plan
     return best;
 }
 
+/* How long walks of so many planes take, in planes of one: each also spends `extra` planes on its start and
+ * end, the last of a column has what is left, and the device takes them chunk by chunk, `residents` at a
+ * time. While some of these have nothing left to do, the others have more of the memory: half of that time is
+ * not lost. */
+static inline double cuda_march_time(long long planes, long long columns, long long residents,
+                                     long long length, double extra)
+{
+    const long long walks = planes / length * columns, late = walks % residents;
+    const double full = static_cast<double>(length) + extra;
+    const double rest = planes % length > 0 ? static_cast<double>(planes % length) + extra : 0;
+    double early_end = static_cast<double>(walks / residents) * full;
+    double late_end = late > 0 ? early_end + full : early_end;
+
+    for (long long left = rest > 0 ? columns : 0; left > 0;) {
+        const bool early = early_end <= late_end || late == 0;
+        left -= early ? residents - late : late;
+        (early ? early_end : late_end) += rest;
+    }
+    const double last = early_end > late_end ? early_end : late_end;
+    const double busy =
+        static_cast<double>(walks) * full + (rest > 0 ? static_cast<double>(columns) * rest : 0);
+    return (last + busy / static_cast<double>(residents)) / 2;
+}
+
+/* The planes of a walk, at most `most`, with which all are done first; the most of several. */
+static inline long long cuda_march_length(long long planes, long long most, long long columns,
+                                          long long residents, double extra)
+{
+    long long best = most < planes ? most : planes;
+    double least = cuda_march_time(planes, columns, residents, best, extra);
+
+    for (long long length = best - 1; length > 0; length--) {
+        const double time = cuda_march_time(planes, columns, residents, length, extra);
+        if (time < least) {
+            least = time;
+            best = length;
+        }
+    }
+    return best;
+}
+
 /* The number of a block, from which it takes, digit by digit, its tile along x, its tile along the rows, its
  * channel and last its chunk: blocks that follow one another are neighbours, and so share rows in the L2
  * cache. */

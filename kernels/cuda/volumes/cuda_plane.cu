@@ -59,6 +59,9 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     /* Whether what hold keeps of a plane is fetched when the one before is stored. */
     static constexpr bool EarlyHeld = Late > 0 || sizeof(T) == sizeof(float);
     static constexpr int Side = Radius == 3 ? 4 : Radius; /* columns on either side */
+    /* Whether, under hold, columns outside are whatever stands there: no sample that is computed has a tap
+       there. It pays where it leaves registers enough. */
+    static constexpr bool AnyOutside = Late > 0 && Side <= Pack;
 
     static constexpr int Columns = Side + Width + Side;                      /* in reach of a tile */
     static constexpr int TableLines = CUDA_WARP * Warps * Rows + 2 * Radius; /* of the narrowest tile */
@@ -146,12 +149,13 @@ template <typename Form> struct plane_walk {
         const cuda_tile_place<true> place(job.tiles, blockIdx.x, Form::Warps);
         const int tile_x = place.column * Form::Width;
         const int stored = (job.from.nx + 2 * Pack - 1) / (2 * Pack) * (2 * Pack); /* columns, in sectors */
+        const int readable = Form::AnyOutside && job.rule == EDGE_HOLD ? stored : job.from.nx;
 
         x = min(tile_x + place.lane * Pack, stored - Pack);
         row = place.row * Rows;
-        whole = x + Pack <= job.from.nx;
+        whole = x + Pack <= readable;
         left_inside = x >= Side;
-        right_inside = x + Pack + Side <= job.from.nx;
+        right_inside = x + Pack + Side <= readable;
         place_chunk(place.rest);
         fill_tables(tile_x, place.first_row * Rows, place.rows * Rows + 2 * Radius);
         see_marks();
@@ -231,6 +235,12 @@ template <typename Form> struct plane_walk {
 #pragma unroll
             for (int l = 0; l < End - First; l++)
                 cuda_load_aligned<Count>(line(plane, First + l) + shift, to[l]);
+            return;
+        }
+        if (Form::AnyOutside && job.rule == EDGE_HOLD) {
+#pragma unroll
+            for (int l = 0; l < End - First; l++)
+                cuda_fill(to[l], T(0));
             return;
         }
 #pragma unroll
@@ -588,7 +598,7 @@ template <typename T, typename Act> static auto choose(enum plane_kind kind, Act
     case PLANE_STAR2:
         return act(plane_form<T, STEP_STAR, 2, false, 3, 4, 4, PLANE_IN_L2, 32>());
     case PLANE_STAR3:
-        return act(plane_form<T, STEP_STAR, 3, false, 2, 4, 4, PLANE_IN_L2, 32>());
+        return act(plane_form<T, STEP_STAR, 3, false, 2, 4, 4, PLANE_IN_L2, 36>());
     case PLANE_STAR4:
         return act(plane_form<T, STEP_STAR, 4, false, 2, 4, 4 - fewer, PLANE_IN_L2, 64>());
     case PLANE_THREE:
@@ -599,18 +609,11 @@ template <typename T, typename Act> static auto choose(enum plane_kind kind, Act
 }
 
 /* Planes of a walk, where the device runs `residents` blocks at once. What a walk reads before its first
-   plane and behind its last counts half. Tiles of the last columns take twice as long as others, unless hold
-   keeps what they have; under wrap, walks that are cut to fit them do not pay. */
-template <typename Form>
-static long long chunk_of(long long planes, const struct cuda_tiles &tiles, enum edge_rule rule,
-                          long long channels, long long residents)
+   plane and behind its last counts half, and its start half a plane. */
+template <typename Form> static int chunk_of(long long planes, long long columns, long long residents)
 {
-    const long long columns =
-        channels * (tiles.wide + (rule == EDGE_HOLD || rule == EDGE_WRAP ? 1 : 2) * tiles.last);
-
-    return cuda_march_chunk(planes, Form::MostPlanes, [=](long long length, long long chunks) {
-        return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Form::Radius));
-    });
+    return static_cast<int>(
+        cuda_march_length(planes, Form::MostPlanes, columns, residents, Form::Radius + 0.5));
 }
 
 template <typename Form> static size_t shared_bytes(const struct op *op)
@@ -625,6 +628,7 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     const long long channels = static_cast<long long>(shape->channels);
     const struct cuda_tiles tiles =
         plane_tiles<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows));
+    const long long columns = tiles.count() * channels;
     const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
 
     *form = cuda_form();
@@ -633,11 +637,9 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     form->tile_z = 1;
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
     form->coarsen =
-        asked->wish->coarsen > 0
-            ? asked->wish->coarsen
-            : static_cast<int>(chunk_of<Form>(planes, tiles, asked->op->edge, channels, residents));
+        asked->wish->coarsen > 0 ? asked->wish->coarsen : chunk_of<Form>(planes, columns, residents);
     form->reach = Form::Radius;
-    form->grid = dim3(cuda_blocks(tiles.count() * channels * cuda_ceil_divide(planes, form->coarsen)));
+    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = shared_bytes<Form>(asked->op);
     form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
@@ -710,10 +712,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
 
     if (planes == 0)
         return cudaSuccess;
-    job.chunk =
-        residents > 0
-            ? static_cast<int>(chunk_of<Form>(planes, job.tiles, job.rule, job.from.channels, residents))
-            : from->form->coarsen;
+    job.chunk = residents > 0 ? chunk_of<Form>(planes, columns, residents) : from->form->coarsen;
     job.tiles.all_last =
         job.tiles.last * static_cast<unsigned>(job.from.channels * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
