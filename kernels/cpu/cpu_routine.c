@@ -18,14 +18,16 @@
 
 /* Forecasts assume a machine of today, as measured on a Zen 5 with AVX-512; --bench is for the real one. The
    bytes that cores read and write a second: one alone, each of several, and all. And what a core adds up:
-   taps of a star, taps of `naive`, and the squares of changes, in f64. */
-#define ASSUMED_BYTES_OF_ONE       26e9
+   taps of a star, taps of `naive`, those of bilateral windows in such taps, and the squares of changes, in
+   f64. */
+#define ASSUMED_BYTES_OF_ONE       36e9
 #define ASSUMED_BYTES_OF_EACH      9e9
 #define ASSUMED_BYTES_OF_ALL       150e9
 #define ASSUMED_STAR_TAPS_F32      83e9
 #define ASSUMED_STAR_TAPS_F64      42e9
 #define ASSUMED_NAIVE_TAPS_F32     2.5e9
 #define ASSUMED_NAIVE_TAPS_F64     1.25e9
+#define ASSUMED_BILATERAL_TAP      0.75
 #define ASSUMED_CHANGES_PER_SECOND 0.8e9
 
 #define TEXT_OF_(number) #number
@@ -215,12 +217,14 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the highest rung that applies";
 }
 
-/* Seconds of a core for a sample in a step of a pass. Taps of bilateral windows take as long as others. */
+/* Seconds of a core for a sample in a step of a pass. */
 static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
 {
     bool single = op->work == WORK_F32;
     double taps = op->kind == OP_COMBINE ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
+    if (op->kind == OP_BILATERAL)
+        taps *= ASSUMED_BILATERAL_TAP;
     if (tiling->engine == CPU_ENGINE_NAIVE)
         return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
     return cpu_tiling_cost(tiling, op) / (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);

@@ -59,30 +59,37 @@
 #define MOVING_F64   31.0
 #define KEEPING_TAPS 6.0
 
+/* The share of that where chains take a single step: within planes, whose rows follow each other; and across
+   planes, which have left the nearest caches when the next ones ask for them. */
+#define MOVING_WITHIN 0.7
+#define MOVING_ACROSS 1.7
+
 /* A tap of another engine, and what a level of `tiles` costs beside. */
-#define LINE_TAP        1.3
-#define PICTURE_BOX_TAP 1.5
-#define TILES_TAP       1.7
-#define TILES_LEVEL     5.0
+#define LINE_TAP         1.3
+#define PICTURE_STAR_TAP 0.8
+#define PICTURE_BOX_TAP  1.5
+#define TILES_TAP        1.7
+#define TILES_LEVEL      5.0
 
 /* An axis of a gradient, its share of the root included. A tap of tanh. A face that two samples share: that
    is a difference and a division for each channel, and with pm1 an exponential for all that are under one
    conductivity. A face that they do not share, in such faces. A reaction. */
-#define GRADIENT_AXIS    6.0
-#define TANH_TAP         8.5
-#define FACE             5.75
-#define FACE_EXPONENTIAL 4.65
-#define FACE_ALONE       1.85
-#define REACTION         13.0
+#define GRADIENT_AXIS   6.0
+#define TANH_TAP        8.5
+#define FACE            5.3
+#define EXPONENTIAL_F32 4.65
+#define EXPONENTIAL_F64 6.75
+#define FACE_ALONE      1.85
+#define REACTION        8.0
 
 /* A tap of a rank. The depth of a network grows as the square of the logarithm of its taps. */
 #define VOLUME_TAP       1.22  /* through a network: a box in a volume, whose columns are sorted once */
 #define NETWORK_TAP      1.8   /* the same in a plane */
 #define ALONE_TAP        3.5   /* through a network: another window */
-#define NEAREST_TAP      4.6   /* the median of all nearest neighbours, which has its own network */
+#define NEAREST_TAP      4.0   /* the median of all nearest neighbours, which has its own network */
 #define BISECTED_TAP     100.0 /* by bisection */
 #define EXTREME_TAP      5.0   /* an extreme in any window */
-#define EXTREME_LINE_F32 10.0  /* an extreme along one axis, whatever its length */
+#define EXTREME_LINE_F32 15.0  /* an extreme along one axis, whatever its length */
 #define EXTREME_LINE_F64 30.0
 #define EXTREME_LINE_TAP 0.15 /* and each of its taps */
 #define PRESENT_NEAREST  2.2  /* times as long where samples may be missing: nearest neighbours */
@@ -518,7 +525,8 @@ static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
 {
     double taps = (double)op->tap_count, inner = (double)op->inner;
     double reactions = op->reacts ? inner * REACTION : 0.0;
-    double face = FACE + (op->flux == FLUX_PM1 ? FACE_EXPONENTIAL / (double)tiling->layers : 0.0);
+    double exponential = op->work == WORK_F32 ? EXPONENTIAL_F32 : EXPONENTIAL_F64;
+    double face = FACE + (op->flux == FLUX_PM1 ? exponential / (double)tiling->layers : 0.0);
     double shared = tiling->engine == CPU_ENGINE_FACES ? 1.0 : 0.0;
 
     if (!flux_conducts(op->flux))
@@ -591,13 +599,22 @@ static double work_of(const struct cpu_tiling *tiling, const struct op *op)
     case CPU_ENGINE_LINE:
         return taps * LINE_TAP;
     case CPU_ENGINE_PICTURE:
-        return op->tap_count == PICTURE_BOX ? taps * PICTURE_BOX_TAP : taps;
+        return taps * (op->tap_count == PICTURE_BOX ? PICTURE_BOX_TAP : PICTURE_STAR_TAP);
     case CPU_ENGINE_STAR:
     case CPU_ENGINE_BOX:
         return taps;
     default:
         return taps * TILES_TAP + (tiling->steps > 1 ? TILES_LEVEL : 0.0);
     }
+}
+
+static double moving_of(const struct cpu_tiling *tiling, const struct op *op)
+{
+    double sample = op->work == WORK_F32 ? MOVING_F32 * (double)tiling->sample / sizeof(float) : MOVING_F64;
+
+    if (tiling->steps > 1 || (op->kind != OP_TAPS && op->kind != OP_GRADIENT))
+        return sample;
+    return sample * (moves(op->plane) ? MOVING_ACROSS : MOVING_WITHIN);
 }
 
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
@@ -612,9 +629,7 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
     double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
     double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
-    return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x +
-           (op->work == WORK_F32 ? MOVING_F32 * (double)tiling->sample / sizeof(float) : MOVING_F64) * moved /
-               steps;
+    return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x + moving_of(tiling, op) * moved / steps;
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */

@@ -100,6 +100,7 @@ static struct prediction_case case_of(const struct plan_request *request, const 
                                     .step_count = plan->step_count,
                                     .plane_samples = plan->plane_samples,
                                     .samples = plan->plane_samples * planes,
+                                    .read_bytes = planes * (double)job->in_plane_bytes,
                                     .file_bytes =
                                         planes * (double)(job->in_plane_bytes + job->out_plane_bytes),
                                     .device = {.threads = request->threads, .memory = request->memory},
@@ -367,6 +368,7 @@ static void forecast(struct plan *plan, struct prediction_case *expected, const 
         plan->moved_bytes += stage_bytes(plan, i) * expected->samples;
     expected->together = plan->levels.together;
     expected->slabs = slab > 0 ? size_divided_up(plan->shape.planes, slab) : 1;
+    expected->held = plan->schedule.whole;
     plan->seconds = prediction_together(expected, devices);
     plan->compute_seconds = prediction_computing(expected, devices);
 }

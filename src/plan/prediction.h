@@ -8,6 +8,7 @@
 #include "levels.h"
 #include "wisdom.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The job whose time is predicted, and on what. */
@@ -18,13 +19,15 @@ struct prediction_case {
     size_t step_count;
     double plane_samples;         /* of work, in a plane of the fields */
     double samples;               /* in all planes that the process is expected to compute, of all volumes */
-    double file_bytes;            /* of these planes, as they are read and written */
+    double read_bytes;            /* of these planes, as they are read */
+    double file_bytes;            /* and written, too */
     struct device_request device; /* but for its index */
     const struct wisdom *wisdom;  /* NULL: none */
 
     /* Known once forms and schedule are; before, 0. */
     unsigned together; /* the most steps that a level takes at once */
     size_t slabs;      /* by which each level advances, on a device that has memory of its own */
+    bool held;         /* all planes have been read before the first level begins */
 };
 
 /* The start of a device, and the time in which samples move to it and back while levels are computed. */
@@ -40,7 +43,7 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index);
 double prediction_together(const struct prediction_case *expected, const struct devices *devices);
 
-/* Those of computing alone. */
+/* Those in which it computes, or waits for processors to compute with. */
 double prediction_computing(const struct prediction_case *expected, const struct devices *devices);
 
 #endif
