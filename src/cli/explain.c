@@ -165,7 +165,8 @@ static void print_memory(FILE *stream, const struct pipeline *pipeline)
     if (schedule->lanes > 1)
         fprintf(stream, ": on each of %zu devices", schedule->lanes);
     if (schedule->field_count > 0)
-        fprintf(stream, "%s %zu fields of %s,", schedule->lanes > 1 ? "" : ":", schedule->field_count,
+        fprintf(stream, "%s %zu field%s of %s,", schedule->lanes > 1 ? "" : ":", schedule->field_count,
+                number_plural(schedule->field_count),
                 number_format_bytes((double)schedule->field_bytes).text);
     fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 || schedule->lanes > 1 ? "" : ":",
             schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,

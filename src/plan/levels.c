@@ -57,10 +57,12 @@ static size_t fields_of_step(const struct levels_step *step)
 
 size_t levels_field_count(const struct levels *levels)
 {
-    size_t most = 2;
+    size_t most = 1;
 
-    for (size_t i = 0; i < levels->stage_count; i++)
-        most = size_most(most, fields_of_step(&levels->steps[i]));
+    for (size_t i = 0; i < levels->stage_count; i++) {
+        if (!levels->stages[i].converted && levels->stages[i].steps > 0)
+            most = size_most(most, fields_of_step(&levels->steps[i]));
+    }
     return most;
 }
 

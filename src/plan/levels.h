@@ -104,8 +104,9 @@ size_t levels_widest_reach(const struct levels *levels);
 /* A hash of how many steps levels take at once, and which planes they read. */
 uint64_t levels_digest(const struct levels *levels);
 
-/* The number of fields: one to read and one to write; one for a step's input while further operations need
-   it, and one for what a chain has made while the next one goes on. */
+/* The number of fields: one that is read from the file and written to one; another to write, where there are
+   levels; one for a step's input while further operations need it, and one for what a chain has made while
+   the next one goes on. */
 size_t levels_field_count(const struct levels *levels);
 
 /* Begin a walk from one mark to another, whose input is in a field: that is where level.to is then. Then go
