@@ -36,9 +36,10 @@ struct ranks {
     key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, or of another ring */
     void *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
-    ptrdiff_t *beside; /* where a row reads in place of samples outside it, in order; −1: `outside` */
-    key outside;       /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
-    bool clips;        /* extremes of what is in the grid: what the edge rule has outside is in it as well */
+    ptrdiff_t *beside;   /* where a row reads in place of samples outside it, in order; −1: `outside` */
+    key outside;         /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
+    struct range inside; /* of the keys of a row, with `clips`: those of samples in the grid; else all */
+    bool clips; /* extremes of what is in the grid: what the edge rule has outside is in it as well */
     const struct network *columns, *windows; /* without inputs: none */
 #ifdef KEYS_COUNTED
     struct histogram *histogram; /* of large boxes; else NULL */
@@ -200,29 +201,85 @@ ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *pl
     }
 }
 
+/* The keys of a row, from a whole vector on, where runs of a length begin that have a sample of the grid. */
+static struct range KEYS(runs_inside)(const struct ranks *ranks, size_t length)
+{
+    const struct range inside = ranks->inside;
+    const size_t first = (inside.first - size_least(inside.first, length - 1)) / KEYED * KEYED;
+
+    return (struct range){first, size_least(ranks->width - length + 1, inside.first + inside.count) - first};
+}
+
+#ifdef ISA_BEHIND
+#define SWEPT (32 / sizeof(key))
+#define LENGTHEN(bytes)                                                                                      \
+    if (sizeof(key) <= (bytes)) {                                                                            \
+        keys later = (keys)ISA_BEHIND(run, next[times], bytes);                                              \
+        next[times++] = run;                                                                                 \
+        run = greatest ? KEYS(greatest)(run, later) : KEYS(least)(run, later);                               \
+    }
+
+/* Runs of SWEPT samples, in place. In registers, a run joins the one that begins where it ends, and becomes
+   twice as long, five times for bytes. That one is in the same vector or in the next, so the last vector is
+   the first. Of the one behind it only the first samples matter, and it is not written. */
+ISA_INLINE void KEYS(sweep_runs)(bool greatest, size_t count, key *row)
+{
+    keys next[5] = {{0}};
+
+    for (size_t i = size_rounded_up(count, KEYED) + KEYED; i > 0;) {
+        size_t times = 0;
+        keys run = KEYS(load)(row + (i -= KEYED));
+        LENGTHEN(1)
+        LENGTHEN(2)
+        LENGTHEN(4)
+        LENGTHEN(8)
+        LENGTHEN(16)
+        if (i < count)
+            KEYS(store)(row + i, run);
+    }
+}
+#undef LENGTHEN
+#endif
+
 /* Extremes along x of rows side by side, in place. Each time, runs become four times as long; the last time,
-   they overlap. Each time there are fewer runs, since longer ones reach farther. */
+   they overlap. Each time there are fewer runs, since longer ones reach farther. Runs that have no sample of
+   the grid stay what they are. */
 static void KEYS(extreme_along_x)(const struct ranks *ranks, key *first, size_t rows, size_t apart)
 {
     const size_t window = ranks->op->tap_count;
     const bool greatest = ranks->op->rank > 0;
+    const key *const end = first + rows * apart;
+    size_t run = 1;
 
-    for (size_t run = 1, longer; run < window; run = longer) {
+#ifdef ISA_BEHIND
+    if (window >= SWEPT) {
+        const struct range swept = KEYS(runs_inside)(ranks, SWEPT);
+        run = SWEPT;
+        for (key *row = first + swept.first; row < end; row += apart) {
+            if (greatest)
+                KEYS(sweep_runs)(true, swept.count, row);
+            else
+                KEYS(sweep_runs)(false, swept.count, row);
+        }
+    }
+#undef SWEPT
+#endif
+    for (size_t longer; run < window; run = longer) {
         longer = size_least(RUNS * run, window);
-        for (key *row = first; row < first + rows * apart; row += apart) {
-            const size_t count = ranks->width - longer + 1;
+        const struct range runs = KEYS(runs_inside)(ranks, longer);
+        for (key *row = first + runs.first; row < end; row += apart) {
             const bool two = window <= 2 * run;
             const key *places[RUNS];
             for (size_t k = 0; k < RUNS; k++)
                 places[k] = row + size_least(k * run, window - run);
             if (two && greatest)
-                KEYS(join_runs)(true, 2, places, count, row);
+                KEYS(join_runs)(true, 2, places, runs.count, row);
             else if (two)
-                KEYS(join_runs)(false, 2, places, count, row);
+                KEYS(join_runs)(false, 2, places, runs.count, row);
             else if (greatest)
-                KEYS(join_runs)(true, RUNS, places, count, row);
+                KEYS(join_runs)(true, RUNS, places, runs.count, row);
             else
-                KEYS(join_runs)(false, RUNS, places, count, row);
+                KEYS(join_runs)(false, RUNS, places, runs.count, row);
         }
     }
 }
@@ -622,8 +679,8 @@ static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre
  *
  * If there are fewer windows than a window has rows, all of them have some rows in common, which are joined
  * in the place of the shortest end. Rows before the first that counts add nothing, so that an end that begins
- * with them is the one that begins with that row. Behind the last block no row becomes part of an end, and
- * all that come share one place. */
+ * with them is the one that begins with that row. Of the rows of a next block, those at which a window begins
+ * have places of their own; the rows behind them are joined to the last of these. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
                                  int64_t centre)
 {
@@ -645,18 +702,24 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
     }
     for (int64_t block = own.first; block < own.end; block += side) {
         const int64_t next = block - ranks->before + side;
+        const size_t left = (size_t)(own.end - block);
+        const size_t next_length = size_least(ranks->side, left - size_least(ranks->side, left));
         key *done = ends;
-        length = size_least(length, (size_t)(counted.end - (next - side)));
         for (key *end = ends + (length - 1) * pitch; end > ends + first * pitch; end -= pitch)
             KEYS(extreme_row)(greatest, end - pitch, end, count, end - pitch);
         KEYS(put_row)(ranks, block, centre, ends + first * pitch);
         for (int64_t i = 1; i <= side && block + i < own.end; i++) {
-            key *row = coming + (block + side < own.end ? (size_t)(i - 1) * pitch : 0);
+            const bool has_place = (size_t)i <= next_length;
+            key *row = has_place ? coming + (size_t)(i - 1) * pitch : joined;
             const key *end = ends + size_most((size_t)i, first) * pitch;
             if (next + i - 1 < counted.end) {
                 if (!KEYS(fill_along)(ranks, next + i - 1, centre, row))
                     return false;
                 KEYS(extreme_row)(greatest, i == 1 ? row : start, row, count, start);
+                if (!has_place && next_length > 0) {
+                    key *last = coming + (next_length - 1) * pitch;
+                    KEYS(extreme_row)(greatest, last, row, count, last);
+                }
             }
             if (i == side)
                 break;
@@ -666,7 +729,7 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
         }
         ends = coming;
         coming = done;
-        length = ranks->side;
+        length = next_length;
         first = 0;
     }
     return true;
@@ -770,7 +833,12 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
     ranks.clips = is_line_of_extremes(op) && reads_itself_outside(op);
+    ranks.inside = (struct range){0, ranks.width};
     if (ranks.clips) {
+        const int64_t reads = x.first + op->x.low;
+        const struct span inside =
+            common_span((struct span){reads, x.end + op->x.high}, (struct span){0, nx});
+        ranks.inside = (struct range){(size_t)(inside.first - reads), (size_t)(inside.end - inside.first)};
         ranks.outside = op->rank == 0 ? ~KEYS_LEAST : KEYS_LEAST;
         counted = (struct span){0, axes[along_rows ? 1 : 2].extent};
     }

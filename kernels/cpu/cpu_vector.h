@@ -238,6 +238,13 @@ ISA_INLINE orders_vector orders_greatest(orders_vector a, orders_vector b)
     return (orders_vector)OF_WORK(ISA_EXTREME)(max, a, b);
 }
 
+/* Out of two registers, the vector that begins so many bytes behind the first one's start, 16 at most, where
+   two instructions do that. */
+#if defined(__AVX512BW__)
+#define ISA_BEHIND(first, second, bytes)                                                                     \
+    _mm512_alignr_epi8(_mm512_alignr_epi64((__m512i)(second), (__m512i)(first), 2), (__m512i)(first), bytes)
+#endif
+
 /* The vectors that begin one sample before `centre` and one sample behind its first, out of registers, where
    one instruction does that (ISA_SHIFTS). A load would straddle two lines of the cache. */
 #if defined(__AVX512F__)

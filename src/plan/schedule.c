@@ -74,10 +74,17 @@ static bool is_cached(const struct schedule_request *request)
     return request->device_memory == 0;
 }
 
+/* Fields of narrower samples than the work type's. */
+static bool is_narrow(const struct schedule_request *request)
+{
+    return request->wide_plane_bytes > request->field_plane_bytes;
+}
+
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
    level finds in the caches what the one before has left. Planes too large for that are read again by the
-   next slab, which is why it is no shorter than what lies between the levels, or twice that in narrow fields.
-   Otherwise, slabs of narrow fields have no more samples than others: their memory is ready sooner. */
+   next slab, which is why it is no shorter than what lies between the levels. In narrow fields, it is twice
+   as long, and no level reads a plane more than twice on average. Otherwise, slabs of narrow fields have no
+   more samples than others: their memory is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
@@ -87,7 +94,8 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
-    between *= request->wide_plane_bytes > request->field_plane_bytes ? 2 : 1;
+    if (is_narrow(request))
+        between = 2 * size_most(between, levels_widest_reach(request->levels));
     return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
 }
 
@@ -101,6 +109,9 @@ static struct size roomy_size(const struct schedule_request *request, const stru
 
     if (batch == 0)
         batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
+    /* Slabs are whole batches: without its last one, a level would read many planes more often. */
+    if (is_narrow(request) && limits->slab == 0 && 2 * levels_widest_reach(request->levels) >= batch)
+        slab = size_least(planes, size_rounded_up(slab, batch));
     slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
     slack = slab + (limits->slab > 0 ? 0 : size_most(slab, slack));
     return (struct size){.slab = slab,
