@@ -2,7 +2,7 @@
 # What a plan chooses and forecasts, on a machine that does nothing else. For some hundred stages, the kernel that it takes on
 # a GPU is at most 5 % slower than the fastest row of --bench. For each filter, the seconds of computing that it forecasts are
 # within a quarter of those measured, on the CPU and on the GPU, and `auto` takes the device that is done first, or one that
-# is nearly as fast. Without a GPU, the CPU's forecasts alone are tested. It takes minutes, so that it runs only where
+# is nearly as fast. Without a GPU, the CPU's forecasts alone are tested. It takes six minutes, so it runs only where
 # VOXFILT_CHOICE is set: to 1 for everything, to `forecasts` or `kernels` for one half of it, or to words for the jobs whose
 # options have them, as in VOXFILT_CHOICE='--flux pm1' or VOXFILT_CHOICE='kernels -n 513'. Each job has its line as soon as it
 # is done, with the seconds that it took.

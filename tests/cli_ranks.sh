@@ -35,7 +35,7 @@ fi
     has_turn && volume_as_one 1 .raw $scan -s 7 --stats
     has_turn && volume_as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
     has_turn && volume_as_one 3 .raw $large -s 12 --stats -m 8M
-    has_turn && volume_as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 30 --out-range auto
+    has_turn && volume_as_one 3 .raw $large -f gauss:3 -s 2 -f heat --flux pm1 --scale 30 -s 60 --out-range auto
     # Two samples are 149, none is 240; what is told of that is the same, too.
     has_turn && volume_as_one 3 .raw $large -s 12 --missing 149
     has_turn && volume_as_one 3 .raw $large -s 12 --missing 240
