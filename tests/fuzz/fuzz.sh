@@ -14,7 +14,10 @@ seeds=$TMPDIR/seeds
 sh "$(dirname "$0")/seeds.sh" "$seeds"
 ASAN_OPTIONS=malloc_context_size=10:quarantine_size_mb=16:thread_local_quarantine_size_kb=64
 UBSAN_OPTIONS=print_stacktrace=1
-export corpus seeds ASAN_OPTIONS UBSAN_OPTIONS
+# libFuzzer looks for leaks after every run that may have left one. The sanitizer's own look at exit could find no more, and
+# crashes now and then.
+LSAN_OPTIONS=leak_check_at_exit=0
+export corpus seeds ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS
 
 # Whole runs have the most to find. They take the longest, so they come first.
 part=$(((seconds + 20) / 21))
