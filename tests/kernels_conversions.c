@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TRANSFERS = TRANSFER_GAMMA + 1 };
 
@@ -523,6 +524,84 @@ START_TEST(outside_is_a_pixel_of_the_file)
 }
 END_TEST
 
+/* ---- speed ---- */
+
+/* The most that a sample may take, as a multiple of the time in which one of the work type is moved. The
+   compiler turns conversions into vector loops; one that is a scalar loop takes five to ten times as long.
+   Integers of 64 bits are left out, since AVX2 cannot convert them. */
+#define SLOWEST       12.0
+#define SLOWEST_CURVE 45.0
+
+/* Nanoseconds of all threads. */
+static double processor_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* The time of a sample in an upload or a download, whichever takes longer; of each the least of several, and
+   of pixels that fit the caches. */
+static double conversion_time(const struct way *way, enum work_type work, const struct encoding *encoding)
+{
+    const struct grid grid = grid_make(2, 512, 16, 1);
+    const struct range planes = {0, grid.ny};
+    size_t samples = grid.nx * grid.ny * encoding->channels;
+    struct seam seam = {
+        .way = way, .shape = lower_shape(&grid, encoding_field_channels(encoding)), .work = work};
+    struct fault fault;
+    struct staging *staging = ways_take_staging(way, samples * sample_size(encoding->type), &fault);
+    double up = INFINITY, down = INFINITY;
+
+    ck_assert_msg(staging != NULL, "%s", fault.text);
+    seam_open(&seam);
+    fill_samples(FILL_RANDOM, encoding->type, staging->samples, samples, 7);
+    for (int i = 0; i < 5; i++) {
+        double begun = processor_time(), turned;
+        ck_assert(
+            way->backend->upload(way->device, seam.fields[0], encoding, staging, planes, planes, &fault));
+        turned = processor_time();
+        ck_assert(way->backend->download(way->device, seam.fields[0], encoding, staging, planes, &fault));
+        up = fmin(up, turned - begun);
+        down = fmin(down, processor_time() - turned);
+    }
+    seam_close(&seam);
+    ways_leave_staging(way, staging);
+    return fmax(up, down) / (double)samples;
+}
+
+START_TEST(conversions_are_fast)
+{
+    for (unsigned i = 0; i < 2 * 2 * 2 * 3 * 2 * TRANSFERS; i++) {
+        unsigned kind = i / 8 % 3, rest = i / 24;
+        enum work_type work = i & 4 ? WORK_F64 : WORK_F32;
+        struct encoding encoding = {.type = (enum sample_type)_i, .gamma = 2.2};
+        encoding.swapped = i & 1;
+        encoding.missing = i & 2;
+        encoding.alpha = kind > 0;
+        encoding.premultiply = kind > 1;
+        encoding.opaque = sample_opaque(encoding.type);
+        encoding.channels = encoding.alpha ? 4 : rest & 1 ? 3 : 1;
+        encoding.transfer = (enum transfer)(rest / 2);
+        if (encoding.type == SAMPLE_U64 || encoding.type == SAMPLE_I64)
+            return;
+        for (size_t k = 0; k < way_count; k++) {
+            const struct encoding plain = plain_encoding(work, 1);
+            double slowest = encoding.transfer == TRANSFER_NONE ? SLOWEST : SLOWEST_CURVE, ratio;
+            if (!ways[k].timed)
+                continue;
+            ratio = conversion_time(&ways[k], work, &encoding) / conversion_time(&ways[k], work, &plain);
+            ck_assert_msg(ratio < slowest,
+                          "%s, %s%s, %s, %u channels, alpha %d, premultiply %d, transfer %d: %.1f times",
+                          ways[k].name, sample_name(encoding.type), encoding.swapped ? " swapped" : "",
+                          work_name(work), encoding.channels, encoding.alpha, encoding.premultiply,
+                          (int)encoding.transfer, ratio);
+        }
+    }
+}
+END_TEST
+
 TCase *conversions_case(void)
 {
     TCase *tests = tcase_create("conversions");
@@ -538,5 +617,6 @@ TCase *conversions_case(void)
     tcase_add_test(tests, without_a_finite_sample_there_are_no_extremes);
     tcase_add_loop_test(tests, outcomes_are_those_of_some_columns_and_rows, 0, 2);
     tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 8 * TRANSFERS);
+    tcase_add_loop_test(tests, conversions_are_fast, 0, SAMPLE_TYPES);
     return tests;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/backend.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct way {
     unsigned turns;    /* of so many things to try, it takes one */
     unsigned of_large; /* and of those it takes large grids, one of so many */
     unsigned of_own;   /* of trials for its kernel alone, it takes one of so many */
+    bool timed;        /* tests look at the time that it takes, too */
 };
 
 /* Open the devices. 0: this machine has none of the kind. */

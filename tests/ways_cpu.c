@@ -57,6 +57,8 @@ static void open_team(const struct team *team)
     way->turns = team->threads > 1 ? THREADED_TURNS : strcmp(team->isa, "baseline") == 0 ? BASELINE_TURNS : 1;
     way->of_large = harness_thinning() > 1 ? LARGE_TURNS_THINNED : LARGE_TURNS;
     way->of_own = 1;
+    way->timed = getenv("VOXFILT_CONVERSION_TIME") != NULL && team->threads == 1 &&
+                 strcmp(team->rung, "fused") == 0 && strcmp(team->isa, "baseline") != 0;
     count++;
 }
 
