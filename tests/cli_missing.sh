@@ -114,6 +114,8 @@ refuses 2 'voxfilt: four.raw: --missing=300: no sample of u8 stands for it' four
 refuses 2 'voxfilt: four.raw: --missing=1.5: no sample of u8 stands for it' four --missing 1.5 -o out
 refuses 2 'voxfilt: six.raw: --missing=-2000: no sample of u8 stands for it' six --missing -2000 --out-type u8 -o out
 refuses 2 'voxfilt: six.raw: --missing=1e+39: no sample of f32 stands for it' six --missing 1e39 -o out
+refuses 2 'voxfilt: four.raw: --missing=16777217: no sample of f32 stands for it (--work f64)' \
+    voxfilt -i four.raw -t u32 -d 1 --missing 16777217 --work f32 -o out
 refuses 2 'voxfilt: six.raw: --missing=7 would be written into the range of --out-range' \
     six --missing 7 --out-range 0,1 -o out
 refuses 2 "voxfilt: --missing: inf: expected nan or a value" six --missing inf -o out

@@ -345,8 +345,18 @@ static bool settle_missing(const struct job_request *request, const struct sourc
         const struct stage *stage = &job->stages[i];
         job->field.weighs |= stage->steps > 0 && !stage->converted && stage_averages(stage);
     }
-    return !request->has_missing || (settle_mark(request, file, &job->in.intensity, &job->decode, fault) &&
-                                     settle_mark(request, file, &job->intensity, &job->encode, fault));
+    if (!request->has_missing)
+        return true;
+    if (!settle_mark(request, file, &job->in.intensity, &job->decode, fault) ||
+        !settle_mark(request, file, &job->intensity, &job->encode, fault))
+        return false;
+    /* Rounded, it would be the mark of other samples as well, and be written as another number. */
+    if (job->work == WORK_F32 && job->decode.marked &&
+        work_round(WORK_F32, job->decode.mark) != job->decode.mark)
+        return fault_set_for(fault, STATUS_USAGE, file,
+                             "--missing=%.9g: no sample of %s stands for it (--work f64)", request->missing,
+                             work_name(WORK_F32));
+    return true;
 }
 
 /* Whether a mask can say of each pixel of the input on which side it is. */
