@@ -160,7 +160,12 @@ refuses 3 'voxfilt: mask.nii: a mask of 13 x 11 x 40, but volume.raw is 11 x 13 
 refuses 3 'voxfilt: mask.nii: a mask of 13 x 11 x 40, but volume.raw is 143 x 40' \
     voxfilt -i volume.raw -t u8 -d 143,40 --mask mask.nii -o out
 head -c 5000 in.raw > short.raw
-refuses 3 'voxfilt: short.raw: length: 5000 bytes, but 13 x 11 x 40 u8 take 5720' volume --mask short.raw -o out
+refuses 3 'voxfilt: short.raw: length: 5000 bytes, but 13 x 11 x 40 are 5720 samples of 1, 2, 4 or 8 bytes' \
+    volume --mask short.raw -o out
+# No option reads a mask in another way, so none is suggested, although --skip 112 or -n 18 would fit an input.
+head -c 5832 /dev/zero > long.raw
+refuses 3 'voxfilt: long.raw: length: 5832 bytes, but 13 x 11 x 40 are 5720 samples of 1, 2, 4 or 8 bytes' \
+    volume --mask long.raw -o out
 head -c 3000 mask.nii > short.nii
 refuses 3 'voxfilt: short.nii: length: samples of exactly 2648 bytes, but 13 x 11 x 40 u8 take 5720' volume --mask short.nii -o out
 head -c 3000 mask.nii.gz > short.nii.gz

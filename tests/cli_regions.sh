@@ -243,8 +243,10 @@ accepts 'floats are windowed, and a note says how' 'voxfilt: slice.png: 0 to 2 b
 printf '\000\000\000\200\377\377\000\000' > four16.raw
 png_of four16.raw 4 1
 same 'to nearest even, and NaN is black' slice.png expected.png
-accepts 'constant samples are black' 'voxfilt: slice.png: 0 to 0 became 0 to 65535
+accepts 'constant samples are black' 'voxfilt: slice.png: 0, the only value, became 0
 ' from four.raw voxfilt -d 1,1,4 -t f32 -f identity --slice z=0 -o slice.png
+accepts 'and a note says that none is finite' 'voxfilt: slice.png: no value is finite; -inf became 0, inf 65535, and NaN 0
+' voxfilt -i four.raw -d 4,1,1 -t f32 -f identity --slice x=3 -o slice.png
 accepts '--out-range windows them, too' '' \
     voxfilt -q -i four.raw -d 4,1,1 -t f32 -f identity --slice z=0 --out-range 0,2 -o slice.png
 same 'in the same way' slice.png expected.png

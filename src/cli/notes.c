@@ -316,14 +316,7 @@ static bool tell_nans(const struct record_loss *loss, char *text, size_t size)
 static bool tell_range(const struct record_loss *loss, const struct job *job,
                        const struct run_summary *summary, char *text, size_t size)
 {
-    if (isnan(summary->low))
-        snprintf(text, size, "no value is finite; -inf became %.10g, inf %.10g, and NaN %s", loss->least,
-                 loss->greatest, loss->integers ? "0" : "stayed NaN");
-    else if (summary->low == summary->high)
-        snprintf(text, size, "%.9g, the only value, became %.10g", summary->low, loss->least);
-    else
-        snprintf(text, size, "%.9g to %.9g became %.10g to %.10g", summary->low, summary->high, loss->least,
-                 loss->greatest);
+    sample_tell_range(text, size, summary->low, summary->high, loss->least, loss->greatest, loss->integers);
     return job->encode.ranged;
 }
 

@@ -121,6 +121,7 @@ struct source_request {
     size_t threads;       /* for the format's own work, at least 1 */
     const char *pattern;  /* of the names of a stack; NULL: there is one file */
     bool looks_at_all;    /* each file of a stack is looked at when it is opened, and not when it is read */
+    bool described;       /* raw samples take all this from another header: no option can say otherwise */
 };
 
 /* Names of what an output drops, in one line of text; empty if there are none. */

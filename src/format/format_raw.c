@@ -188,6 +188,21 @@ static bool refuse_without_dims(const struct source *source, const struct source
                          hint.text, hint.used > 0 ? ")" : "");
 }
 
+/* The options with which the length would fit. */
+static void hint_options(struct hint *hint, const struct source *source, const struct source_request *request,
+                         uint64_t bytes)
+{
+    const struct grid *grid = &source->header.grid;
+
+    /* A header that is recognised says for itself where it ends. */
+    if (source->warning[0] == '\0')
+        hint_skip(hint, grid, request, bytes);
+    if (bytes >= request->skip) {
+        hint_types(hint, grid, bytes - request->skip);
+        hint_cubes(hint, grid->channels, bytes - request->skip);
+    }
+}
+
 /* A length that does not fit the extents: say what was expected, and what would fit. */
 static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,
                           struct fault *fault)
@@ -199,15 +214,11 @@ static bool refuse_length(const struct source *source, const struct source_reque
     char needed[128], skipped[48] = "";
     bool fits;
 
-    /* A header that is recognised says for itself where it ends. */
-    if (source->warning[0] == '\0')
-        hint_skip(&hint, grid, request, bytes);
-    if (bytes >= request->skip) {
-        hint_types(&hint, grid, bytes - request->skip);
-        hint_cubes(&hint, grid->channels, bytes - request->skip);
-    }
+    if (!request->described)
+        hint_options(&hint, source, request, bytes);
     fits = hint.used > 0;
-    hint_name(&hint, file_in_name(source->file));
+    if (!request->described)
+        hint_name(&hint, file_in_name(source->file));
     hint_kind(&hint, source->warning);
     factors[grid->axes] = grid->channels;
     if (request->has_type)

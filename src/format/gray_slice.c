@@ -44,6 +44,7 @@ static double number_at(const unsigned char *samples, enum sample_type type, siz
 /* The least and the greatest finite sample; both are 0 if there is none. */
 struct ends {
     double least, greatest;
+    bool none;
 };
 
 static bool is_alpha(const struct header *header, size_t index)
@@ -54,7 +55,7 @@ static bool is_alpha(const struct header *header, size_t index)
 /* The range of the finite samples, alpha left out. */
 static struct ends find_ends(const unsigned char *samples, const struct header *header)
 {
-    struct ends ends = {INFINITY, -INFINITY};
+    struct ends ends = {.least = INFINITY, .greatest = -INFINITY};
 
     for (size_t i = 0; i < grid_samples(&header->grid); i++) {
         double number = is_alpha(header, i) ? NAN : number_at(samples, header->type, i);
@@ -63,7 +64,7 @@ static struct ends find_ends(const unsigned char *samples, const struct header *
         if (isfinite(number) && number > ends.greatest)
             ends.greatest = number;
     }
-    return ends.least <= ends.greatest ? ends : (struct ends){0.0, 0.0};
+    return ends.least <= ends.greatest ? ends : (struct ends){.none = true};
 }
 
 /* The shade of a number, mapped as --out-range would. */
@@ -79,7 +80,7 @@ static double shade_of(double number, const struct ends *ends, double white)
 /* In place: no shade takes more bytes than its sample. */
 static void shade(unsigned char *samples, const struct header *header, const struct ends *of_colour)
 {
-    const struct ends of_alpha = {0.0, sample_opaque(header->type)};
+    const struct ends of_alpha = {.greatest = sample_opaque(header->type)};
     enum sample_type shades = gray_slice_type(header->type);
     double white = sample_max(shades);
 
@@ -139,8 +140,8 @@ static bool finish(struct sink *sink, struct fault *fault)
     shade(slice->samples, &header, &ends);
     header.type = gray_slice_type(header.type);
     header.endian = endian_native();
-    snprintf(sink->note, sizeof sink->note, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
-             sample_max(header.type));
+    sample_tell_range(sink->note, sizeof sink->note, ends.none ? NAN : ends.least, ends.greatest, 0.0,
+                      sample_max(header.type), true);
     return sink_write_whole(sink->file, &format_png, &header, &slice->request, slice->samples, fault);
 }
 

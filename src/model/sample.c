@@ -5,6 +5,7 @@
 #include "arith.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The rows of samples.def, by the place of the type; those of floats also have the layout of their bits. */
@@ -220,6 +221,18 @@ const char *work_name(enum work_type work)
 enum sample_type work_sample(enum work_type work)
 {
     return work_samples[work];
+}
+
+void sample_tell_range(char *text, size_t size, double low, double high, double least, double greatest,
+                       bool integers)
+{
+    if (isnan(low))
+        snprintf(text, size, "no value is finite; -inf became %.10g, inf %.10g, and NaN %s", least, greatest,
+                 integers ? "0" : "stayed NaN");
+    else if (low == high)
+        snprintf(text, size, "%.9g, the only value, became %.10g", low, least);
+    else
+        snprintf(text, size, "%.9g to %.9g became %.10g to %.10g", low, high, least, greatest);
 }
 
 double work_round(enum work_type work, double value)

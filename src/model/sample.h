@@ -77,6 +77,11 @@ const char *work_name(enum work_type work);
 /* The sample type that stores a work type as it is. */
 enum sample_type work_sample(enum work_type work);
 
+/* Say what became of finite values from `low` to `high`, the ends of a range that `least` and `greatest` of
+   the output stand for. `low` is NaN if no value is finite. */
+void sample_tell_range(char *text, size_t size, double low, double high, double least, double greatest,
+                       bool integers);
+
 /* A double as the work type holds it: rounded once, to nearest even. */
 double work_round(enum work_type work, double value);
 

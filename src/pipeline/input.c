@@ -74,8 +74,8 @@ static const struct format *find_format(const struct input *input, const struct 
     return NULL;
 }
 
-/* Raw samples that are like those of another header: its grid, of one channel, in its order of bytes. Their
-   type is told by the length of the file, or u8. */
+/* Raw samples that are like those of another header: its grid, of one channel, in its order of bytes. The
+   length of the file tells their type; where it does not show, they are u8. */
 static void describe(const struct input *input, const struct format *format, const struct header *like,
                      struct source_request *request)
 {
@@ -83,17 +83,18 @@ static void describe(const struct input *input, const struct format *format, con
     uint64_t bytes = 0;
     bool told = !format->compressed && file_in_remaining(input->file, &bytes);
 
-    request->has_dims = request->has_endian = request->has_type = true;
+    request->has_dims = request->has_endian = request->described = true;
     request->grid = like->grid;
     request->grid.channels = 1;
     /* The files of a stack have one axis less. */
     if (format->slice != NULL)
         *(request->grid.axes-- == 3 ? &request->grid.nz : &request->grid.ny) = 1;
     request->endian = like->endian;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    request->has_type = !told;
+    request->type = SAMPLE_U8;
+    for (size_t i = 0; told && !request->has_type && i < sizeof types / sizeof *types; i++) {
         request->type = types[i];
-        if (told && bytes == grid_samples(&request->grid) * sample_size(types[i]))
-            break;
+        request->has_type = bytes == grid_samples(&request->grid) * sample_size(types[i]);
     }
 }
 
