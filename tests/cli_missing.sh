@@ -107,6 +107,20 @@ accepts 'values of a header' 'voxfilt: sloped.nii: a sample v stands for the val
 [ "$(tail -c 4 out.nii > ../tail && bytes ../tail)" = '10 11 20 20' ]
 result $? 'mark samples that stand for them'
 
+# ---------------------------------------------------------------- values that types round
+
+# 2049 and 1 as f32: f16 has 2048 beside it.
+printf '\000\020\000\105\000\000\200\077' > wide.raw
+voxfilt -i wide.raw -d 2 -t f32 --missing 2049 -f matrix:3 --out-type f16 -o half.raw
+[ "$(od -An -v -tx2 half.raw | xargs)" = '6800 4200' ]
+result $? 'f16 gets the sample that is nearest to the value'
+# 16777216, 16777217 and 1 as i32: f32 rounds the second to the first.
+printf '\000\000\000\001\001\000\000\001\001\000\000\000' > whole.raw
+voxfilt -i whole.raw -d 3 -t i32 --missing 16777216 -f matrix:3 -o own.raw
+voxfilt -i whole.raw -d 3 -t i32 --missing 16777216 -f matrix:3 --work f32 -o rounded.raw
+[ "$(od -An -v -td4 own.raw rounded.raw | xargs)" = '16777216 50331651 3 16777216 16777216 3' ]
+result $? 'samples are compared in the work type'
+
 # ---------------------------------------------------------------- refusals
 
 refuses 2 'voxfilt: four.raw: --missing=nan: u8 has no NaN: give the value that stands for it' four --missing nan -o out
