@@ -162,6 +162,8 @@ head -c 300 scan.tif > changed.tif
 convert -i changed.tif -o out 2> ../stderr
 [ $? = 3 ] && [ "$(wc -l < ../stderr)" = 1 ] && grep -q '^voxfilt: changed.tif: page 1: ' ../stderr && [ ! -e out ]
 result $? 'a stack that is cut off is refused in one line'
+head -c $(($(wc -c < scan.tif) - 1)) scan.tif > changed.tif
+refuses_page '4: directory: the file ends within it'
 gzip -c scan.tif > scan.tif.gz
 refuses 3 'voxfilt: scan.tif.gz: magic: a TIFF file compressed by gzip as a whole, which is not supported' \
     convert -i scan.tif.gz -o out

@@ -1279,11 +1279,22 @@ static bool take_page(struct tiff_reader *reader)
             refuse_damage(reader));
 }
 
+/* Whether the directory of the current page is there to its end, the place of the next one. libtiff takes the
+   page for the last one if the file ends within that place. */
+static bool check_end(struct tiff_reader *reader)
+{
+    const struct directory directory = find_directory(reader);
+    uint64_t bytes = directory.big ? directory.count * 20 + 8 : directory.count * 12 + 4;
+
+    return directory.entries + bytes <= reader->size ||
+           refuse(reader, "directory", "the file ends within it");
+}
+
 /* Walk all directories of the file. */
 static bool scan(struct tiff_reader *reader)
 {
     for (;; reader->page++) {
-        if (!take_page(reader))
+        if (!take_page(reader) || !check_end(reader))
             return false;
         if (libtiff.TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
