@@ -150,6 +150,34 @@ typedef uint64_t isa_halves __attribute__((vector_size(VECTOR_BYTES)));
 #define ISA_ANY(bits) ((((isa_halves)(bits))[0] | ((isa_halves)(bits))[1]) != 0)
 #endif
 
+/* The lesser and the greater of both, in every lane: by an instruction where there is one. */
+#define ISA_CHOICE_min(keys, a, b) keys##_choose((a) < (b), a, b)
+#define ISA_CHOICE_max(keys, a, b) keys##_choose((a) < (b), b, a)
+#define ISA_LANES(bits, which, suffix, a, b)                                                                 \
+    _mm##bits##_##which##_##suffix((__m##bits##i)(a), (__m##bits##i)(b))
+
+#define ISA_EXTREME_orders OF_WORK(ISA_EXTREME)
+#if defined(__AVX512BW__)
+#define ISA_EXTREME_f32(which, a, b)    ISA_LANES(512, which, epi32, a, b)
+#define ISA_EXTREME_f64(which, a, b)    ISA_LANES(512, which, epi64, a, b)
+#define ISA_EXTREME_shorts(which, a, b) ISA_LANES(512, which, epi16, a, b)
+#define ISA_EXTREME_bytes(which, a, b)  ISA_LANES(512, which, epi8, a, b)
+#elif defined(__AVX2__)
+#define ISA_EXTREME_f32(which, a, b)    ISA_LANES(256, which, epi32, a, b)
+#define ISA_EXTREME_f64(which, a, b)    ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_shorts(which, a, b) ISA_LANES(256, which, epi16, a, b)
+#define ISA_EXTREME_bytes(which, a, b)  ISA_LANES(256, which, epi8, a, b)
+#else
+#define ISA_EXTREME_f32(which, a, b)   ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_f64(which, a, b)   ISA_CHOICE_##which(orders, a, b)
+#define ISA_EXTREME_bytes(which, a, b) ISA_CHOICE_##which(bytes, a, b)
+#if defined(__SSE2__)
+#define ISA_EXTREME_shorts(which, a, b) _mm_##which##_epi16((__m128i)(a), (__m128i)(b))
+#else
+#define ISA_EXTREME_shorts(which, a, b) ISA_CHOICE_##which(shorts, a, b)
+#endif
+#endif
+
 /* choose: a where the mask, as a comparison leaves it, is set, else b. differ: whether any lane does. */
 #define ISA_KEYS(keys)                                                                                       \
     typedef keys##_key keys##_vector __attribute__((vector_size(VECTOR_BYTES)));                             \
@@ -175,68 +203,19 @@ typedef uint64_t isa_halves __attribute__((vector_size(VECTOR_BYTES)));
     {                                                                                                        \
         keys##_vector differ = a ^ b;                                                                        \
         return ISA_ANY(differ);                                                                              \
+    }                                                                                                        \
+    ISA_INLINE keys##_vector keys##_least(keys##_vector a, keys##_vector b)                                  \
+    {                                                                                                        \
+        return (keys##_vector)ISA_EXTREME_##keys(min, a, b);                                                 \
+    }                                                                                                        \
+    ISA_INLINE keys##_vector keys##_greatest(keys##_vector a, keys##_vector b)                               \
+    {                                                                                                        \
+        return (keys##_vector)ISA_EXTREME_##keys(max, a, b);                                                 \
     }
 
 ISA_KEYS(orders)
 ISA_KEYS(shorts)
 ISA_KEYS(bytes)
-
-/* The lesser and the greater of both, in every lane: by an instruction where there is one. */
-#define ISA_CHOICE_min(keys, a, b) keys##_choose((a) < (b), a, b)
-#define ISA_CHOICE_max(keys, a, b) keys##_choose((a) < (b), b, a)
-#define ISA_LANES(bits, which, suffix, a, b)                                                                 \
-    _mm##bits##_##which##_##suffix((__m##bits##i)(a), (__m##bits##i)(b))
-
-#if defined(__AVX512BW__)
-#define ISA_EXTREME_f32(which, a, b)   ISA_LANES(512, which, epi32, a, b)
-#define ISA_EXTREME_f64(which, a, b)   ISA_LANES(512, which, epi64, a, b)
-#define ISA_EXTREME_short(which, a, b) ISA_LANES(512, which, epi16, a, b)
-#define ISA_EXTREME_byte(which, a, b)  ISA_LANES(512, which, epi8, a, b)
-#elif defined(__AVX2__)
-#define ISA_EXTREME_f32(which, a, b)   ISA_LANES(256, which, epi32, a, b)
-#define ISA_EXTREME_f64(which, a, b)   ISA_CHOICE_##which(orders, a, b)
-#define ISA_EXTREME_short(which, a, b) ISA_LANES(256, which, epi16, a, b)
-#define ISA_EXTREME_byte(which, a, b)  ISA_LANES(256, which, epi8, a, b)
-#else
-#define ISA_EXTREME_f32(which, a, b)  ISA_CHOICE_##which(orders, a, b)
-#define ISA_EXTREME_f64(which, a, b)  ISA_CHOICE_##which(orders, a, b)
-#define ISA_EXTREME_byte(which, a, b) ISA_CHOICE_##which(bytes, a, b)
-#if defined(__SSE2__)
-#define ISA_EXTREME_short(which, a, b) _mm_##which##_epi16((__m128i)(a), (__m128i)(b))
-#else
-#define ISA_EXTREME_short(which, a, b) ISA_CHOICE_##which(shorts, a, b)
-#endif
-#endif
-
-ISA_INLINE shorts_vector shorts_least(shorts_vector a, shorts_vector b)
-{
-    return (shorts_vector)ISA_EXTREME_short(min, a, b);
-}
-
-ISA_INLINE shorts_vector shorts_greatest(shorts_vector a, shorts_vector b)
-{
-    return (shorts_vector)ISA_EXTREME_short(max, a, b);
-}
-
-ISA_INLINE bytes_vector bytes_least(bytes_vector a, bytes_vector b)
-{
-    return (bytes_vector)ISA_EXTREME_byte(min, a, b);
-}
-
-ISA_INLINE bytes_vector bytes_greatest(bytes_vector a, bytes_vector b)
-{
-    return (bytes_vector)ISA_EXTREME_byte(max, a, b);
-}
-
-ISA_INLINE orders_vector orders_least(orders_vector a, orders_vector b)
-{
-    return (orders_vector)OF_WORK(ISA_EXTREME)(min, a, b);
-}
-
-ISA_INLINE orders_vector orders_greatest(orders_vector a, orders_vector b)
-{
-    return (orders_vector)OF_WORK(ISA_EXTREME)(max, a, b);
-}
 
 /* Out of two registers, the vector that begins so many bytes behind the first one's start, 16 at most, where
    two instructions do that. */
