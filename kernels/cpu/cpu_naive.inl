@@ -333,18 +333,6 @@ static void advance_rank(const struct op *op, const struct field *from, const st
     orders_to_row(op, 0, op->rank == 0 ? ranking.low : ranking.high, site->count, out);
 }
 
-static void advance_combine(const struct op *op, const struct field *from, const struct field *kept,
-                            const struct site *site, real *out)
-{
-    combine_row(op->combine, (real)op->amount, in_channel(from, site, site->channel),
-                in_channel(kept, site, site->channel), site->count, out);
-}
-
-static void advance_point(const struct op *op, const struct field *from, const struct site *site, real *out)
-{
-    point_row(&op->point, in_channel(from, site, site->channel), site->count, out);
-}
-
 /* Channels are first colours times alpha, then alpha, then colours as they are. */
 static void advance_cover(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
@@ -438,6 +426,7 @@ static void advance_narrow(const struct op *op, const struct field *from, struct
 static void advance_block(const struct op *op, const struct field *from, const struct field *kept,
                           struct field *to, const struct site *site)
 {
+    const real *own = in_channel(from, site, site->channel);
     real *out = row_of(to, site->plane, site->channel, site->row) + site->begin;
 
     switch (op->kind) {
@@ -460,10 +449,11 @@ static void advance_block(const struct op *op, const struct field *from, const s
         advance_rank(op, from, site, out);
         break;
     case OP_COMBINE:
-        advance_combine(op, from, kept, site, out);
+        combine_row(op->combine, (real)op->amount, own, in_channel(kept, site, site->channel), site->count,
+                    out);
         break;
     case OP_POINT:
-        advance_point(op, from, site, out);
+        point_row(&op->point, own, site->count, out);
         break;
     case OP_COVER:
         advance_cover(op, from, site, out);
@@ -479,7 +469,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
         break;
     }
     if (op->missing)
-        keep_missing(in_channel(from, site, site->channel), site->count, out);
+        keep_missing(own, site->count, out);
     if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         hold(op, from, site, out);
 }

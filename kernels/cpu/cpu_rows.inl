@@ -19,6 +19,13 @@ static void chain_weight(bool first, real weight, const real *values, size_t cou
         sums[i] = chain_link(first, weight, values[i], sums[i]);
 }
 
+/* A link of a weight for each sample. */
+static void chain_factors(bool first, const real *factors, const real *values, size_t count, real *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = chain_link(first, factors[i], values[i], sums[i]);
+}
+
 /* Colour times alpha, and back. */
 static void cover_row(const real *colour, const real *alpha, real max, size_t count, real *covered)
 {
@@ -102,8 +109,7 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
             for (size_t i = 0; i < count; i++)
                 differences[i] = v[i] - u[i];
             face_factors(op, weight, differences, count, factors);
-            for (size_t i = 0; i < count; i++)
-                sums[i] = chain_link(k == 0, factors[i], differences[i], sums[i]);
+            chain_factors(k == 0, factors, differences, count, sums);
         } else {
             chain_weight(k == 0, weight, v, count, sums);
         }
@@ -215,13 +221,7 @@ static void leave_out_missing(const real *factors, const real *values, size_t co
     }
 }
 
-/* A link of such weights, and the sum of them. */
-static void chain_factors(bool first, const real *factors, const real *values, size_t count, real *sums)
-{
-    for (size_t i = 0; i < count; i++)
-        sums[i] = chain_link(first, factors[i], values[i], sums[i]);
-}
-
+/* The sum of such weights. */
 static void add_factors(bool first, const real *factors, size_t count, real *totals)
 {
     for (size_t i = 0; i < count; i++)
