@@ -38,6 +38,12 @@ static void widen(struct reach *reach, int offset)
         reach->high = offset;
 }
 
+static void unite(struct reach *reach, const struct reach *other)
+{
+    widen(reach, other->low);
+    widen(reach, other->high);
+}
+
 static const char *larger_range(enum work_type work)
 {
     return work == WORK_F32 ? " (--work f64 has a larger range)" : "";
@@ -212,9 +218,7 @@ static bool lower_bilateral(const struct lowering *lower, struct op *op)
 static bool check_flow(const struct heat *heat, const struct op *op, struct fault *fault)
 {
     bool asked = heat->alpha > 0.0 && heat->dt > 0.0;
-    bool reaches = op->x.low < 0 || op->x.high > 0 || op->row.low < 0 || op->row.high > 0 ||
-                   op->plane.low < 0 || op->plane.high > 0;
-    bool flows = reaches && (heat->flux != FLUX_TANH || op->rate > 0.0);
+    bool flows = op_radius(op) > 0 && (heat->flux != FLUX_TANH || op->rate > 0.0);
     char what[64];
 
     snprintf(what, sizeof what, "alpha*dt = %g", heat->alpha * heat->dt);
@@ -318,12 +322,9 @@ static void add_pass(struct op *average, const struct op *pass)
 {
     for (unsigned held = 0; held < sizeof average->whole / sizeof *average->whole; held++)
         average->whole[held] = pass_constant(pass, held, average->whole[held]);
-    widen(&average->held[0], pass->x.low);
-    widen(&average->held[0], pass->x.high);
-    widen(&average->held[1], pass->row.low);
-    widen(&average->held[1], pass->row.high);
-    widen(&average->held[2], pass->plane.low);
-    widen(&average->held[2], pass->plane.high);
+    unite(&average->held[0], &pass->x);
+    unite(&average->held[1], &pass->row);
+    unite(&average->held[2], &pass->plane);
 }
 
 /* Chains of weights none of which is below 0, over samples some of which may be missing. */
@@ -627,12 +628,6 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
         return true;
     lower_free(step);
     return fault_prefix(fault, stage->spec);
-}
-
-static void unite(struct reach *reach, const struct reach *other)
-{
-    widen(reach, other->low);
-    widen(reach, other->high);
 }
 
 /* One operation that does what several passes do, and reaches as far as all of them. Where it makes averages,
