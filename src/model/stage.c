@@ -420,10 +420,7 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
 /* Whether a step has a pass that changes the intercept, and another pass behind it. */
 static bool changes_between_passes(const struct stage *stage)
 {
-    enum filter_kind kind = stage->filter->kind;
-    bool passes = kind == FILTER_AXES || kind == FILTER_SUM || kind == FILTER_LENGTH;
-
-    for (size_t chain = 0; passes && chain < stage->body.chains; chain++) {
+    for (size_t chain = 0; chain < stage->body.chains; chain++) {
         double weight = 1.0;
         for (size_t axis = 0; axis < 3; axis++) {
             const struct stencil *along = &stage->body.along[3 * chain + axis];
