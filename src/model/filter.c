@@ -447,11 +447,6 @@ static bool extreme_window(const struct building *b)
     return true;
 }
 
-static size_t windowed(const struct building *b)
-{
-    return b->body->taps.count;
-}
-
 static bool choose_rank(const struct building *b, size_t rank)
 {
     b->body->ranks[0] = rank;
@@ -470,9 +465,11 @@ static bool choose_ranks(const struct building *b, size_t first, size_t second, 
 
 static bool choose_order(const struct building *b, double rank)
 {
-    if (!(rank >= 0.0 && rank < (double)windowed(b)) || rank != floor(rank))
+    const size_t samples = b->body->taps.count;
+
+    if (!(rank >= 0.0 && rank < (double)samples) || rank != floor(rank))
         return fault_raise(b->fault, STATUS_USAGE, "a window of %zu samples has those from 0 to %zu in order",
-                           windowed(b), windowed(b) - 1);
+                           samples, samples - 1);
     return choose_rank(b, (size_t)rank);
 }
 
@@ -482,7 +479,7 @@ static bool choose_percentile(const struct building *b, double percentile)
     if (!(percentile >= 0.0 && percentile <= 100.0))
         return fault_raise(b->fault, STATUS_USAGE, "a percentile of %.10g is not from 0 to 100", percentile);
     b->body->percent = percentile;
-    return choose_rank(b, arith_rank_among((uint32_t)windowed(b), percentile, 0));
+    return choose_rank(b, arith_rank_among((uint32_t)b->body->taps.count, percentile, 0));
 }
 
 static const char *skip_blanks(const char *text)
