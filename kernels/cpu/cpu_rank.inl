@@ -183,8 +183,9 @@ static void histogram_move_columns(struct histogram *histogram, const int16_t *c
 }
 
 /* The samples of a rank in windows side by side, of all columns of these rows. The histogram is empty before
-   and after. The sample of the next window is often in the same page, so the search begins there. A few
-   samples that are all replaced by equal ones, as on an even background, are left out together. */
+   and after, as an arena is at first. The sample of the next window is often in the same page, so the search
+   begins there. A few samples that are all replaced by equal ones, as on an even background, are left out
+   together. */
 static void histogram_rank_row(struct histogram *histogram, const int16_t *const *rows, size_t list,
                                int64_t span, size_t rank, int64_t count, int16_t *out)
 {
@@ -239,6 +240,7 @@ static void histogram_rank_row(struct histogram *histogram, const int16_t *const
 #undef KEYS_MISSING
 #undef KEYS_COUNTED
 #if OF_WORK(CPU_NARROW)
+#include "cpu_rank_counts.inl"
 #define KEYS(name)   CPU_JOIN(bytes, name)
 #define KEYS_MISSING INT8_MAX
 #define KEYS_NARROW

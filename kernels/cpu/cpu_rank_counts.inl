@@ -1,4 +1,4 @@
-/* Ranks of large boxes of bytes by counting: part of cpu_rank_rows.inl, for keys of one byte.
+/* Ranks of large boxes of bytes by counting.
  *
  * Known as: median filtering in constant time (Perreault and Hébert), after Huang's histograms.
  * Idea: each column that windows reach has counts of its keys, which change by the rows that come and that
@@ -20,7 +20,7 @@ _Static_assert((COUNTED + 1) * sizeof(counts) == COUNTED_BYTES, "a column's coun
 
 /* The columns that the windows of a row reach, each with the counts of its keys. */
 struct counting {
-    counts one[COUNTED]; /* those of a single key */
+    counts one[COUNTED]; /* those of a single key, by its first bits and by its last */
     counts *first;       /* of each column, by the first bits */
     counts *last;        /* by the last: all columns for each value of the first */
     size_t columns;
@@ -40,13 +40,21 @@ ISA_INLINE unsigned counts_true(const counts *compared)
 #endif
 }
 
-static void counts_begin(struct counting *counting)
+/* Counts at a place of an arena, for windows that reach so many columns. */
+static struct counting counting_at(void *place, size_t columns)
 {
-    memset(counting->first, 0, counting->columns * COUNTED_BYTES);
+    struct counting counting = {.first = place, .last = (counts *)place + columns, .columns = columns};
+
     for (size_t bits = 0; bits < COUNTED; bits++) {
         for (size_t i = 0; i < COUNTED; i++)
-            counting->one[bits][i] = i >= bits;
+            counting.one[bits][i] = i >= bits;
     }
+    return counting;
+}
+
+static void counts_clear(const struct counting *counting)
+{
+    memset(counting->first, 0, counting->columns * COUNTED_BYTES);
 }
 
 /* A row comes into the columns, or leaves them. */
@@ -62,11 +70,11 @@ ISA_INLINE void counts_move(const struct counting *counting, bool comes, const i
     }
 }
 
-/* The results of a row, whose columns are counted. */
-static void counts_rank_row(const struct counting *counting, const struct ranks *ranks)
+/* The samples of a rank in windows side by side, of `span` of the counted columns each. */
+static void counts_rank_row(const struct counting *counting, int64_t span, size_t wanted, int64_t count,
+                            int8_t *out)
 {
-    const int64_t span = (int64_t)span_of(ranks->op->x), count = ranks->x.end - ranks->x.first;
-    const counts none = {0}, rank = (int16_t)ranks->op->rank - none, *arriving = counting->first + span - 1;
+    const counts none = {0}, rank = (int16_t)wanted - none, *arriving = counting->first + span - 1;
     counts window = none, lasts[COUNTED];
     int16_t before[COUNTED + 1] = {0}; /* how many keys have lesser first bits */
     int64_t at[COUNTED];               /* the window that each of `lasts` is of */
@@ -96,85 +104,7 @@ static void counts_rank_row(const struct counting *counting, const struct ranks 
         }
         at[first] = x;
         compared = *last <= rank - before[first];
-        ranks->result[x] = (int8_t)((int)(first * COUNTED + counts_true(&compared)) + INT8_MIN);
+        out[x] = (int8_t)((int)(first * COUNTED + counts_true(&compared)) + INT8_MIN);
         window -= counting->first[x];
     }
-}
-
-/* Windows of one plane, or of rows that are planes. */
-static void counts_along(const struct ranks *ranks, struct counting *counting, struct span own,
-                         int64_t centre)
-{
-    const int64_t behind = (int64_t)ranks->side - 1 - ranks->before, first = own.first - ranks->before;
-
-    counts_begin(counting);
-    for (int64_t at = first; at < own.end + behind; at++) {
-        int8_t *row = bytes_row_in_ring(ranks, at, centre);
-        if (at >= first + (int64_t)ranks->side)
-            counts_move(counting, false, row);
-        bytes_fill_along(ranks, at, centre, row);
-        counts_move(counting, true, row);
-        if (at - behind < own.first)
-            continue;
-        counts_rank_row(counting, ranks);
-        bytes_put_row(ranks, at - behind, centre, ranks->result);
-    }
-}
-
-/* Rows of the planes that windows reach come into the columns, or leave them. */
-static void counts_move_planes(const struct ranks *ranks, const struct counting *counting, bool comes,
-                               int64_t row, int64_t plane)
-{
-    for (size_t i = 0; i < ranks->across; i++) {
-        const int8_t *from = bytes_row_in_ring(ranks, row, plane + ranks->aside + (int64_t)i);
-        if (comes)
-            counts_move(counting, true, from);
-        else
-            counts_move(counting, false, from);
-    }
-}
-
-/* Windows of several planes, all of whose rows are in the ring. */
-static void counts_plane(const struct ranks *ranks, struct counting *counting, struct span rows,
-                         int64_t plane)
-{
-    const int64_t behind = (int64_t)ranks->side - 1 - ranks->before;
-
-    counts_begin(counting);
-    for (int64_t row = rows.first - ranks->before; row < rows.first + behind; row++)
-        counts_move_planes(ranks, counting, true, row, plane);
-    for (int64_t row = rows.first; row < rows.end; row++) {
-        counts_move_planes(ranks, counting, true, row + behind, plane);
-        counts_rank_row(counting, ranks);
-        bytes_put_row(ranks, row, plane, ranks->result);
-        counts_move_planes(ranks, counting, false, row - ranks->before, plane);
-    }
-}
-
-static void counts_through(const struct ranks *ranks, struct counting *counting, struct span rows,
-                           struct span planes)
-{
-    const int64_t behind = (int64_t)ranks->across - 1 + ranks->aside;
-
-    for (int64_t plane = planes.first + ranks->aside; plane < planes.end + behind; plane++) {
-        for (int64_t i = ranks->first_row; i < ranks->first_row + (int64_t)ranks->rows; i++)
-            bytes_fill_row(ranks, plane, i, bytes_row_in_ring(ranks, i, plane));
-        if (plane - behind >= planes.first)
-            counts_plane(ranks, counting, rows, plane - behind);
-    }
-}
-
-static void counts_part(const struct ranks *ranks, const struct cpu_tiling *tiling, struct span rows,
-                        struct span planes)
-{
-    const struct span others = ranks->along_rows ? planes : rows;
-    struct counting counting = {.columns = ranks->width};
-
-    /* Counts are behind all rows of the arena but the last (`row` of ranks). */
-    counting.first = (counts *)(ranks->ring + (tiling->slots - 1 - tiling->counts) * ranks->pitch);
-    counting.last = counting.first + ranks->width;
-    if (ranks->holds_planes)
-        counts_through(ranks, &counting, rows, planes);
-    for (int64_t centre = others.first; centre < others.end && !ranks->holds_planes; centre++)
-        counts_along(ranks, &counting, ranks->along_rows ? rows : planes, centre);
 }

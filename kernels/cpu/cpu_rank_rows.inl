@@ -41,8 +41,9 @@ struct ranks {
     struct range inside; /* of the keys of a row, with `clips`: those of samples in the grid; else all */
     bool clips; /* extremes of what is in the grid: what the edge rule has outside is in it as well */
     const struct network *columns, *windows; /* without inputs: none */
-#ifdef KEYS_COUNTED
-    struct histogram *histogram; /* of large boxes; else NULL */
+    void *counts;                            /* of large boxes; NULL: they are not counted */
+#ifdef KEYS_NARROW
+    struct counting counting; /* at that place */
 #endif
 };
 
@@ -644,16 +645,23 @@ static void KEYS(sort_box)(const struct ranks *ranks, int64_t at, int64_t centre
     }
 }
 
-/* The ranks of a row, once all rows that it reads are in the ring. */
-static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
+/* The ranks of a row, once all rows that it reads are in the ring. Not inlined, since compilers then have too
+   few registers for the loops. */
+__attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, int64_t at, int64_t centre)
 {
     const struct op *op = ranks->op;
     size_t count = (size_t)(ranks->x.end - ranks->x.first);
 
 #ifdef KEYS_COUNTED
-    if (ranks->histogram != NULL) {
-        histogram_rank_row(ranks->histogram, ranks->taps, KEYS(find_rows)(ranks, at, centre),
+    if (ranks->counts != NULL) {
+        histogram_rank_row(ranks->counts, ranks->taps, KEYS(find_rows)(ranks, at, centre),
                            (int64_t)span_of(op->x), op->rank, (int64_t)count, ranks->result);
+        return;
+    }
+#endif
+#ifdef KEYS_NARROW
+    if (ranks->counts != NULL) {
+        counts_rank_row(&ranks->counting, (int64_t)span_of(op->x), op->rank, (int64_t)count, ranks->result);
         return;
     }
 #endif
@@ -755,18 +763,43 @@ static bool KEYS(extremes_in_rows)(const struct ranks *ranks, struct span own, i
     return true;
 }
 
-/* Windows of one plane, or of rows that are planes: each row comes when the first window reads it. */
+/* Where bytes are counted, the row at a place of all planes that windows reach comes into the columns, or
+   leaves them. */
+static void KEYS(count_row)(const struct ranks *ranks, bool comes, int64_t at, int64_t centre)
+{
+#ifdef KEYS_NARROW
+    for (size_t i = 0; i < ranks->across && ranks->counts != NULL; i++) {
+        const key *row = KEYS(row_in_ring)(ranks, at, centre + ranks->aside + (int64_t)i);
+        if (comes)
+            counts_move(&ranks->counting, true, row);
+        else
+            counts_move(&ranks->counting, false, row);
+    }
+#else
+    (void)ranks, (void)comes, (void)at, (void)centre;
+#endif
+}
+
+/* Windows that move along an axis. Each row comes when the first window reads it, unless all are in the ring:
+   then none fails. */
 static bool KEYS(ranks_along)(const struct ranks *ranks, struct span own, int64_t centre)
 {
     const int64_t behind = (int64_t)ranks->side - 1 - ranks->before;
 
+#ifdef KEYS_NARROW
+    if (ranks->counts != NULL)
+        counts_clear(&ranks->counting);
+#endif
     for (int64_t at = own.first - ranks->before; at < own.end + behind; at++) {
-        if (!KEYS(fill_along)(ranks, at, centre, KEYS(row_in_ring)(ranks, at, centre)))
+        if (!ranks->holds_planes &&
+            !KEYS(fill_along)(ranks, at, centre, KEYS(row_in_ring)(ranks, at, centre)))
             return false;
+        KEYS(count_row)(ranks, true, at, centre);
         if (at - behind < own.first)
             continue;
         KEYS(rank_row)(ranks, at - behind, centre);
         KEYS(put_row)(ranks, at - behind, centre, ranks->result);
+        KEYS(count_row)(ranks, false, at - behind - ranks->before, centre);
     }
     return true;
 }
@@ -781,17 +814,11 @@ static bool KEYS(ranks_through)(const struct ranks *ranks, struct span rows, str
             if (!KEYS(fill_row)(ranks, plane, i, KEYS(row_in_ring)(ranks, i, plane)))
                 return false;
         }
-        for (int64_t row = rows.first; row < rows.end && plane - behind >= planes.first; row++) {
-            KEYS(rank_row)(ranks, row, plane - behind);
-            KEYS(put_row)(ranks, row, plane - behind, ranks->result);
-        }
+        if (plane - behind >= planes.first)
+            KEYS(ranks_along)(ranks, rows, plane - behind);
     }
     return true;
 }
-
-#ifdef KEYS_NARROW
-#include "cpu_rank_counts.inl"
-#endif
 
 /* All of a part; false if a sample has no key. Windows move along rows, unless only planes are in reach. */
 static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
@@ -850,19 +877,12 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
         if (at < 0 || at >= nx)
             *beside++ = (ptrdiff_t)arith_edge_index(op->edge, at, nx);
     }
-#ifdef KEYS_COUNTED
-    if (sweep->tiling->counts > 0) {
-        ranks.histogram =
-            (struct histogram *)(ranks.ring +
-                                 (sweep->tiling->slots - 1 - sweep->tiling->counts) * ranks.pitch);
-        memset(ranks.histogram, 0, sizeof *ranks.histogram);
-    }
-#endif
+    /* Counts are behind all rows of the arena but the last. */
+    if (sweep->tiling->counts > 0)
+        ranks.counts = ranks.ring + (sweep->tiling->slots - 1 - sweep->tiling->counts) * ranks.pitch;
 #ifdef KEYS_NARROW
-    if (sweep->tiling->counts > 0) {
-        counts_part(&ranks, sweep->tiling, rows, planes);
-        return true;
-    }
+    if (ranks.counts != NULL)
+        ranks.counting = counting_at(ranks.counts, ranks.width);
 #endif
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
