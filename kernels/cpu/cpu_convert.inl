@@ -5,31 +5,17 @@
  * mask leaves out passes all of this by. Rows are independent: threads share them, and add what became of the
  * samples to common counters. */
 
-/* ---- counters that all threads add to ---- */
-
-struct counters {
-    atomic_uint_least64_t outside, missing, strays, nans, below, above;
-};
+/* ---- what all threads add to ---- */
 
 /* Once for each share of rows, so that atomics cost nothing. */
-static void add_to_counters(struct counters *counters, const struct outcomes *outcomes)
+static void add_outcomes(struct outcomes *all, const struct outcomes *more)
 {
-    atomic_fetch_add(&counters->outside, outcomes->outside);
-    atomic_fetch_add(&counters->missing, outcomes->missing);
-    atomic_fetch_add(&counters->strays, outcomes->strays);
-    atomic_fetch_add(&counters->nans, outcomes->nans);
-    atomic_fetch_add(&counters->below, outcomes->below);
-    atomic_fetch_add(&counters->above, outcomes->above);
-}
-
-static void add_counters(struct outcomes *outcomes, struct counters *counters)
-{
-    outcomes->outside += atomic_load(&counters->outside);
-    outcomes->missing += atomic_load(&counters->missing);
-    outcomes->strays += atomic_load(&counters->strays);
-    outcomes->nans += atomic_load(&counters->nans);
-    outcomes->below += atomic_load(&counters->below);
-    outcomes->above += atomic_load(&counters->above);
+    __atomic_fetch_add(&all->outside, more->outside, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->missing, more->missing, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->strays, more->strays, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->nans, more->nans, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->below, more->below, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->above, more->above, __ATOMIC_RELAXED);
 }
 
 /* Extremes as integers of the same order (arith_rank_f64), so that threads can raise them atomically; 0: none
@@ -251,17 +237,13 @@ static void move_row(const struct field *field, const struct encoding *encoding,
 static uint64_t take_missing(const struct encoding *encoding, unsigned channel, const unsigned char *mask,
                              size_t nx, struct range counted, real *values)
 {
-    uint64_t of_row = find_missing(encoding, channel, nx, values);
     counter missing = 0;
 
+    find_missing(encoding, channel, nx, values);
     if (!encoding->missing || channel >= encoding_colours(encoding))
         return 0;
-    if (encoding->marked && mask == NULL && counted.count == nx)
-        return of_row;
-    for (size_t i = counted.first; mask == NULL && i < counted.first + counted.count; i++)
-        missing += values[i] != values[i];
-    for (size_t i = counted.first; mask != NULL && i < counted.first + counted.count; i++)
-        missing += mask[i] != 0 && values[i] != values[i];
+    for (size_t i = counted.first; i < counted.first + counted.count; i++)
+        missing += (mask == NULL || mask[i] != 0) && values[i] != values[i];
     return missing;
 }
 
@@ -427,17 +409,18 @@ struct transit {
     const unsigned char *mask; /* likewise, a byte a pixel; NULL: there is none */
     size_t first_plane, row_bytes;
     struct range counted; /* planes of which samples are counted on the way in */
-    struct counters counters;
+    struct outcomes *outcomes;
 };
 
 static struct transit transit_of(const struct field *field, const struct encoding *encoding,
-                                 const void *samples, struct range planes)
+                                 const void *samples, struct range planes, struct outcomes *outcomes)
 {
     return (struct transit){.field = field,
                             .writing = writing_of(encoding, field->work),
                             .samples = (unsigned char *)samples,
                             .first_plane = planes.first,
-                            .row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type)};
+                            .row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type),
+                            .outcomes = outcomes};
 }
 
 static void load_rows(void *context, size_t first, size_t count, unsigned member)
@@ -450,13 +433,12 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
 
     (void)member;
     for (size_t i = first; i < first + count; i++) {
-        const unsigned char *samples = transit->samples + i * transit->row_bytes;
+        unsigned char *samples = transit->samples + i * transit->row_bytes;
         const unsigned char *mask = transit->mask == NULL ? NULL : transit->mask + i * nx;
         size_t plane = transit->first_plane + i / in_plane;
         struct range columns = {0, 0};
         if (transit->field->shape.narrow) {
-            move_row(transit->field, encoding, transit->samples + i * transit->row_bytes, plane, i % in_plane,
-                     true);
+            move_row(transit->field, encoding, samples, plane, i % in_plane, true);
             continue;
         }
         if (plane - transit->counted.first < transit->counted.count)
@@ -467,21 +449,20 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
         for (size_t x = 0; mask != NULL && x < columns.count; x++)
             outcomes.outside += mask[columns.first + x] == 0;
     }
-    add_to_counters(&transit->counters, &outcomes);
+    add_outcomes(transit->outcomes, &outcomes);
 }
 
 static void load_planes(struct field *field, const struct encoding *encoding, const void *samples,
                         struct range planes, struct range counted, const struct cpu_threads *threads,
                         struct outcomes *outcomes)
 {
-    struct transit transit = transit_of(field, encoding, samples, planes);
+    struct transit transit = transit_of(field, encoding, samples, planes, outcomes);
 
     transit.counted = counted;
     if (encoding->masked)
         transit.mask = transit.samples +
                        encoding_mask_place(encoding, planes.count * field->shape.rows * field->shape.nx);
     cpu_threads_share_evenly(threads, planes.count * field->shape.rows, load_rows, &transit);
-    add_counters(outcomes, &transit.counters);
 }
 
 static void store_rows(void *context, size_t first, size_t count, unsigned member)
@@ -499,16 +480,15 @@ static void store_rows(void *context, size_t first, size_t count, unsigned membe
         else
             store_row(transit->field, &transit->writing, samples, plane, i % in_plane, &outcomes);
     }
-    add_to_counters(&transit->counters, &outcomes);
+    add_outcomes(transit->outcomes, &outcomes);
 }
 
 static void store_planes(const struct field *field, const struct encoding *encoding, void *samples,
                          struct range planes, const struct cpu_threads *threads, struct outcomes *outcomes)
 {
-    struct transit transit = transit_of(field, encoding, samples, planes);
+    struct transit transit = transit_of(field, encoding, samples, planes, outcomes);
 
     cpu_threads_share_evenly(threads, planes.count * field->shape.rows, store_rows, &transit);
-    add_counters(outcomes, &transit.counters);
 }
 
 /* Planes whose extremes are looked for. */

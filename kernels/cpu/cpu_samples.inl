@@ -107,21 +107,15 @@ static void get_values(const struct encoding *encoding, const unsigned char *sam
     load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
 }
 
-/* A sample that is marked as missing becomes NaN. Returns how many are NaN then, but 0 where nothing is
-   marked: alpha is never missing. */
-static uint64_t find_missing(const struct encoding *encoding, unsigned channel, size_t count, real *values)
+/* A sample that is marked as missing becomes NaN; alpha is never missing. */
+static void find_missing(const struct encoding *encoding, unsigned channel, size_t count, real *values)
 {
     real mark = (real)encoding->mark;
-    counter missing = 0;
 
     if (!encoding->marked || channel >= encoding_colours(encoding))
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        bool gone = !islessgreater(values[i], mark);
-        missing += gone;
-        values[i] = gone ? (real)NAN : values[i];
-    }
-    return missing;
+        return;
+    for (size_t i = 0; i < count; i++)
+        values[i] = islessgreater(values[i], mark) ? values[i] : (real)NAN;
 }
 
 /* Values into a file. */
