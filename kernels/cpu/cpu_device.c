@@ -20,10 +20,11 @@
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
 
 /* How many times as long as a core of a Zen 5 a thread of a Xeon with AVX-512 takes, while all 16 of its
-   threads compute: medians over the filters. Ranks stay in registers, where the Xeon is less slow. */
-#define XEON_TIMES_F32  4.6
-#define XEON_TIMES_F64  5.7
-#define XEON_TIMES_RANK 1.8
+   threads compute: medians over the filters. And the share of this that ranks have, but for moving samples:
+   they stay in registers, where the Xeon is less slow. */
+#define XEON_TIMES_F32 4.6
+#define XEON_TIMES_F64 5.7
+#define XEON_RANKS     0.39
 
 /* Fewer samples than this are not worth waking another thread for. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
@@ -121,15 +122,18 @@ const struct cpu_build *cpu_device_build(void)
 }
 
 /* AMD's processors are taken for a Zen 5, all others for an Intel Xeon of whose threads two share a core. */
-double cpu_device_times(const struct cpu_build *build, const struct op *op)
+struct cpu_times cpu_device_times(const struct cpu_build *build, const struct op *op)
 {
+    double times = build->times, ranks = 1.0;
+
 #if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
-    if (__builtin_cpu_is("amd"))
-        return build->times;
+    if (!__builtin_cpu_is("amd"))
 #endif
-    if (op->kind == OP_RANK)
-        return build->times * XEON_TIMES_RANK;
-    return build->times * (op->work == WORK_F32 ? XEON_TIMES_F32 : XEON_TIMES_F64);
+    {
+        times *= op->work == WORK_F32 ? XEON_TIMES_F32 : XEON_TIMES_F64;
+        ranks = XEON_RANKS;
+    }
+    return (struct cpu_times){.computing = op->kind == OP_RANK ? times * ranks : times, .moving = times};
 }
 
 static bool choose_build(const struct cpu_build **build, struct fault *fault)

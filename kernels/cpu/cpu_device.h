@@ -25,8 +25,12 @@ struct device {
 /* The build that runs here, or that VOXFILT_ISA names; NULL where that does not run. */
 const struct cpu_build *cpu_device_build(void);
 
-/* For forecasts: a thread takes so many times as long as one of the machine that they were measured on. */
-double cpu_device_times(const struct cpu_build *build, const struct op *op);
+/* For forecasts: how many times as long a thread takes as one of the machine that they were measured on, to
+   compute and to move samples. */
+struct cpu_times {
+    double computing, moving;
+};
+struct cpu_times cpu_device_times(const struct cpu_build *build, const struct op *op);
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);

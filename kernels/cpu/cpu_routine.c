@@ -218,16 +218,19 @@ static const char *reason_for(const struct rung_wish *wish)
 }
 
 /* Seconds of a core for a sample in a step of a pass. */
-static double core_seconds(const struct op *op, const struct cpu_tiling *tiling)
+static double core_seconds(const struct op *op, const struct cpu_tiling *tiling, struct cpu_times times)
 {
     bool single = op->work == WORK_F32;
+    double moving;
     double taps = op->kind == OP_COMBINE ? 0.0 : fmax(1.0, (double)op->tap_count) * (double)op->inner;
 
     if (op->kind == OP_BILATERAL)
         taps *= ASSUMED_BILATERAL_TAP;
     if (tiling->engine == CPU_ENGINE_NAIVE)
-        return taps / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
-    return cpu_tiling_cost(tiling, op) / (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);
+        return taps * times.computing / (single ? ASSUMED_NAIVE_TAPS_F32 : ASSUMED_NAIVE_TAPS_F64);
+    moving = cpu_tiling_moving(tiling, op);
+    return ((cpu_tiling_cost(tiling, op) - moving) * times.computing + moving * times.moving) /
+           (single ? ASSUMED_STAR_TAPS_F32 : ASSUMED_STAR_TAPS_F64);
 }
 
 static double bytes_per_second(int threads)
@@ -237,18 +240,18 @@ static double bytes_per_second(int threads)
 
 /* On a sample in a pass: all cores compute, and share the memory. */
 static double pass_seconds(const struct op *op, const struct shape *shape, const struct cpu_tiling *tiling,
-                           int threads, double times)
+                           int threads, struct cpu_times times)
 {
     /* The samples of OP_UNSHARP are written, read again with what is kept, and written again. */
     double fields = op->kind == OP_UNSHARP ? 5.0 : op->kind == OP_COMBINE ? 3.0 : 2.0;
     double moving = fields * (double)sample_bytes(shape, op->work) / bytes_per_second(threads);
 
-    return fmax(moving, tiling->steps * times * core_seconds(op, tiling) / threads);
+    return fmax(moving, tiling->steps * core_seconds(op, tiling, times) / threads);
 }
 
 static void expect(const struct device *device, const struct cpu_tiling *tiling, struct form *form)
 {
-    double times = cpu_device_times(device->build, form->op);
+    struct cpu_times times = cpu_device_times(device->build, form->op);
     struct cpu_tiling single;
 
     cpu_tiling_fewer(&single, tiling, form->op, 1);

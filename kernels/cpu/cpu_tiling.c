@@ -608,13 +608,16 @@ static double work_of(const struct cpu_tiling *tiling, const struct op *op)
     }
 }
 
-static double moving_of(const struct cpu_tiling *tiling, const struct op *op)
+double cpu_tiling_moving(const struct cpu_tiling *tiling, const struct op *op)
 {
+    double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows;
+    /* Half of moving is writing; the other half is reading, halo included. */
+    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
     double sample = op->work == WORK_F32 ? MOVING_F32 * (double)tiling->sample / sizeof(float) : MOVING_F64;
 
-    if (tiling->steps > 1 || (op->kind != OP_TAPS && op->kind != OP_GRADIENT))
-        return sample;
-    return sample * (moves(op->plane) ? MOVING_ACROSS : MOVING_WITHIN);
+    if (tiling->steps == 1 && (op->kind == OP_TAPS || op->kind == OP_GRADIENT))
+        sample *= moves(op->plane) ? MOVING_ACROSS : MOVING_WITHIN;
+    return sample * moved / (double)tiling->steps;
 }
 
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
@@ -625,11 +628,9 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
      * whole lines. */
     double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
     double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
-    /* Half of moving is writing; the other half is reading, halo included. */
-    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
     double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
-    return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x + moving_of(tiling, op) * moved / steps;
+    return (work_of(tiling, op) + KEEPING_TAPS * kept) * wide / x + cpu_tiling_moving(tiling, op);
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */

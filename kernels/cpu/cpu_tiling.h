@@ -162,6 +162,9 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
 /* What an update of a sample costs a core, halo and memory included, in taps of a star. */
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
+/* Its part that moving samples between memory and the core has. */
+double cpu_tiling_moving(const struct cpu_tiling *tiling, const struct op *op);
+
 /* Parts along the rows and the planes, enough of them for all threads. */
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads);
