@@ -84,8 +84,8 @@ static uint64_t count_strays(const struct encoding *encoding, const void *sample
     }
 }
 
-/* A transfer curve, or its inverse into files, over a row in the units of the file: each by a loop that
-   becomes vectors. */
+/* Apply a transfer curve, or its inverse on the way into a file, to a row in the units of the file. Each has
+   a loop of its own, which compilers turn into vectors. */
 static void transfer_row(real *row, size_t count, const struct encoding *encoding, bool into_file)
 {
     const real max = (real)sample_max(encoding->type);
@@ -408,7 +408,7 @@ struct transit {
     unsigned char *samples;    /* of the file, from the first plane on */
     const unsigned char *mask; /* likewise, a byte a pixel; NULL: there is none */
     size_t first_plane, row_bytes;
-    struct range counted; /* planes of which samples are counted on the way in */
+    struct range counted; /* planes whose samples are counted on the way in */
     struct outcomes *outcomes;
 };
 

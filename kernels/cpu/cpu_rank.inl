@@ -150,8 +150,8 @@ static const uint8_t merge_of_fours[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 
 
 /* ---- large boxes of narrow samples of two bytes ---- */
 
-/* How many samples of a window have each key, and how many have one of 16 or 256 keys side by side (Huang's
-   histogram). From one window to the next, only a column comes and one leaves. */
+/* How many samples of a window have each key, and how many have one of 16 or of 256 neighbouring keys
+   (Huang's histogram). From one window to the next, one column comes and one leaves. */
 struct histogram {
     uint16_t keys[1 << 16], sixteens[1 << 12], pages[1 << 8];
 };
@@ -182,10 +182,10 @@ static void histogram_move_columns(struct histogram *histogram, const int16_t *c
     }
 }
 
-/* The samples of a rank in windows side by side, of all columns of these rows. The histogram is empty before
-   and after, as an arena is at first. The sample of the next window is often in the same page, so the search
-   begins there. A few samples that are all replaced by equal ones, as on an even background, are left out
-   together. */
+/* Find the sample of a rank in each window of a row; `rows` are the rows that windows read. The histogram is
+   empty before and after, as an arena is at first. The search begins in the page of the sample before, where
+   the next one often is. A few samples that leave are compared with those that come; if all are equal, as on
+   an even background, none is counted. */
 static void histogram_rank_row(struct histogram *histogram, const int16_t *const *rows, size_t list,
                                int64_t span, size_t rank, int64_t count, int16_t *out)
 {

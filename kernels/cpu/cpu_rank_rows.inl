@@ -20,7 +20,7 @@ struct ranks {
     unsigned channel;
     enum sample_type type; /* of samples of the fields */
     size_t sample;         /* their bytes */
-    key mask;              /* of narrow samples as keys */
+    key mask;              /* by which narrow samples become keys */
     real bias;
     struct span x;
     size_t width;      /* keys of a row that windows read */
@@ -39,7 +39,7 @@ struct ranks {
     ptrdiff_t *beside;   /* where a row reads in place of samples outside it, in order; −1: `outside` */
     key outside;         /* the value of EDGE_CONSTANT; with `clips`, one that changes no extreme */
     struct range inside; /* of the keys of a row, with `clips`: those of samples in the grid; else all */
-    bool clips; /* extremes of what is in the grid: what the edge rule has outside is in it as well */
+    bool clips; /* windows end with the grid: outside, the edge rule only repeats samples that they have */
     const struct network *columns, *windows; /* without inputs: none */
     void *counts;                            /* of large boxes; NULL: they are not counted */
 #ifdef KEYS_NARROW
@@ -202,7 +202,8 @@ ISA_INLINE void KEYS(join_runs)(bool greatest, size_t runs, const key *const *pl
     }
 }
 
-/* The keys of a row, from a whole vector on, where runs of a length begin that have a sample of the grid. */
+/* The keys of a row at which a run of this length begins that has a sample of the grid. The first of them is
+   rounded down to a whole vector. */
 static struct range KEYS(runs_inside)(const struct ranks *ranks, size_t length)
 {
     const struct range inside = ranks->inside;
@@ -220,9 +221,10 @@ static struct range KEYS(runs_inside)(const struct ranks *ranks, size_t length)
         run = greatest ? KEYS(greatest)(run, later) : KEYS(least)(run, later);                               \
     }
 
-/* Runs of SWEPT samples, in place. In registers, a run joins the one that begins where it ends, and becomes
-   twice as long, five times for bytes. That one is in the same vector or in the next, so the last vector is
-   the first. Of the one behind it only the first samples matter, and it is not written. */
+/* Make runs of SWEPT samples, in place and in registers. A run is joined to the run that begins where it
+   ends, which makes it twice as long; bytes need this five times. The other run begins in the same vector or
+   in the next one, so vectors are taken from the last to the first. The vector behind the last one is read
+   for its first samples alone, and is not written. */
 ISA_INLINE void KEYS(sweep_runs)(bool greatest, size_t count, key *row)
 {
     keys next[5] = {{0}};
@@ -242,9 +244,9 @@ ISA_INLINE void KEYS(sweep_runs)(bool greatest, size_t count, key *row)
 #undef LENGTHEN
 #endif
 
-/* Extremes along x of rows side by side, in place. Each time, runs become four times as long; the last time,
-   they overlap. Each time there are fewer runs, since longer ones reach farther. Runs that have no sample of
-   the grid stay what they are. */
+/* Extremes along x of several rows, in place. Each round makes runs four times as long; in the last round,
+   the runs that are joined overlap. Longer runs reach farther, so each round makes fewer of them. Runs
+   without a sample of the grid are left as they are. */
 static void KEYS(extreme_along_x)(const struct ranks *ranks, key *first, size_t rows, size_t apart)
 {
     const size_t window = ranks->op->tap_count;
@@ -680,15 +682,15 @@ __attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, 
             KEYS(store)(ranks->result + x, KEYS(bisect)(op, ranks->taps, x, KEYS(splat)((key)op->rank)));
 }
 
-/* Extremes along the axis that windows move on, of the rows that count. Rows are cut into blocks as long as a
- * window, so that every window is an end of one block and a start of the next. Once a block is there, the
- * extremes of its ends are made from its last row backwards; those of the starts of the next one grow with
- * each row that comes.
+/* Extremes along the axis that windows move on. Rows are cut into blocks as long as a window. So each window
+ * consists of the last rows of one block, an end, and the first rows of the next one, a start. When all rows
+ * of a block are there, the extremes of its ends are computed backwards, from its last row on. Those of the
+ * starts of the next block are computed forwards, as its rows come.
  *
- * If there are fewer windows than a window has rows, all of them have some rows in common, which are joined
- * in the place of the shortest end. Rows before the first that counts add nothing, so that an end that begins
- * with them is the one that begins with that row. Of the rows of a next block, those at which a window begins
- * have places of their own; the rows behind them are joined to the last of these. */
+ * If there are fewer windows than a window has rows, some rows are in all windows. They are joined to the
+ * shortest end. Only `counted` rows are read: an end that begins before the first of them is the same as the
+ * end that begins with it. Of the next block, only the rows at which a window begins are kept apart. Each row
+ * behind these is joined to the last of them. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
                                  int64_t centre)
 {

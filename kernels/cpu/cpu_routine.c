@@ -16,10 +16,10 @@
 
 #define CACHE_LINE ((size_t)64)
 
-/* Forecasts assume a machine of today, as measured on a Zen 5 with AVX-512; --bench is for the real one. The
-   bytes that cores read and write a second: one alone, each of several, and all. And what a core adds up:
-   taps of a star, taps of `naive`, those of bilateral windows in such taps, and the squares of changes, in
-   f64. */
+/* Forecasts assume a machine of today, as measured on a Zen 5 with AVX-512; --bench measures the real one.
+   The bytes that cores read and write in a second: one core alone, each of several, and all together at most.
+   Then what one core computes in a second: taps of a star and of `naive`, and squares of changes in f64. A
+   tap of a bilateral window counts as this share of another one. */
 #define ASSUMED_BYTES_OF_ONE       36e9
 #define ASSUMED_BYTES_OF_EACH      9e9
 #define ASSUMED_BYTES_OF_ALL       150e9

@@ -107,7 +107,7 @@ static void get_values(const struct encoding *encoding, const unsigned char *sam
     load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
 }
 
-/* A sample that is marked as missing becomes NaN; alpha is never missing. */
+/* Samples that are marked as missing become NaN; alpha is never missing. */
 static void find_missing(const struct encoding *encoding, unsigned channel, size_t count, real *values)
 {
     real mark = (real)encoding->mark;

@@ -35,17 +35,18 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* Likewise of a row of orders, of which a window takes several; and of a row that is a whole plane, which is
-   read faster in longer parts. Samples behind a row that two vectors may write: of 16 bits, and of 8 bits. */
+/* The same for a row of orders, which is shorter because a window reads several rows; and for a row that is a
+   whole plane, which is read faster in longer parts. Then the samples behind a row that
+   two vectors may write: of 16 bits, and of 8 bits. */
 #define RANK_BYTES        ((size_t)2 << 10)
 #define RANK_PLANE_BYTES  ((size_t)4 << 10)
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
 
-/* Columns of a tile where ranks of bytes are found by counting, and the least samples of a box in a plane for
-   which that pays. For a box through several planes, it pays if there is no network. For samples
-   of two bytes: the least samples of a box, and its least width. In a wide box, only a small part of the
-   samples leaves from one window to the next. */
+/* Where ranks of bytes are found by counting: the columns of a tile, and the least samples of a box in a
+   plane for which counting pays. Through several planes, it pays if the box has no network. Samples of two
+   bytes need a box of more samples, and a wide one, of which only a small part leaves from one window to the
+   next. */
 #define COUNTED_COLUMNS 256
 #define COUNTED_LEAST   64
 #define COUNTED_SHORTS  256
@@ -59,8 +60,9 @@
 #define MOVING_F64   31.0
 #define KEEPING_TAPS 6.0
 
-/* The share of that where chains take a single step: within planes, whose rows follow each other; and across
-   planes, which have left the nearest caches when the next ones ask for them. */
+/* By how much moving differs if a chain takes a single step. Within planes it costs less, since rows follow
+   each other in memory. Across planes it costs more: a plane has left the nearest caches when the next planes
+   read it. */
 #define MOVING_WITHIN 0.7
 #define MOVING_ACROSS 1.7
 
@@ -95,8 +97,8 @@
 #define PRESENT_NEAREST  2.2  /* times as long where samples may be missing: nearest neighbours */
 #define PRESENT          1.25 /* and other ranks */
 
-/* Ranks in narrow fields, whose keys have one byte or two. The next slab reads most planes of an extreme
-   again; where there are many, slabs become longer. */
+/* Ranks in narrow fields, whose keys have one byte or two. Of an extreme that reads many planes, the next
+   slab reads most of them again; beyond NARROW_PLANES, slabs are longer, and the share stays the same. */
 #define NARROW_BYTES       0.33 /* of the work of wide keys, by keys of one byte */
 #define NARROW_SHORTS      0.6  /* and of two bytes */
 #define NARROW_NETWORK     5.0  /* for each byte, what a network takes besides */

@@ -115,7 +115,7 @@ struct cpu_tiling {
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
     size_t counts; /* slots for counts, where ranks are found by counting; else none */
-    bool flat; /* windows lie along the planes alone, and each plane is one row: its parts can be longer */
+    bool flat;     /* windows lie along the planes alone: each plane is one row, with longer tiles */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;

@@ -217,8 +217,8 @@ ISA_KEYS(orders)
 ISA_KEYS(shorts)
 ISA_KEYS(bytes)
 
-/* Out of two registers, the vector that begins so many bytes behind the first one's start, 16 at most, where
-   two instructions do that. */
+/* The vector that begins so many bytes, 16 at most, behind the start of the first register and goes on in the
+   second one; defined where two instructions make it. */
 #if defined(__AVX512BW__)
 #define ISA_BEHIND(first, second, bytes)                                                                     \
     _mm512_alignr_epi8(_mm512_alignr_epi64((__m512i)(second), (__m512i)(first), 2), (__m512i)(first), bytes)

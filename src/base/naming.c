@@ -70,7 +70,7 @@ bool naming_take(struct naming *naming, bool keep)
 
     if (naming->folder)
         return take_free_name(naming);
-    /* Only a file is replaced: an exchange would do with a folder, too. */
+    /* Only a file may be replaced, but names can be exchanged with a folder, too. */
     if (lstat(naming->target, &info) == 0 && S_ISDIR(info.st_mode)) {
         errno = EISDIR;
         return false;

@@ -34,12 +34,13 @@ static bool take_row(struct bench_case *bench, const struct bench_row *row)
     return bench_table_row(bench, row);
 }
 
-/* A call of so many steps that takes longer is no rival of what a plan takes, so that few runs will do. */
-#define SLOW_PACES 2.0
+/* A kernel is slow if its step takes so many times as long as with the kernel that a plan takes. Few runs
+   suffice to show that it is no rival. */
+#define SLOW_FACTOR 2.0
 
 static double slow_call(const struct bench_case *bench, unsigned steps)
 {
-    return SLOW_PACES * bench->pace * steps;
+    return SLOW_FACTOR * bench->plan_seconds * steps;
 }
 
 /* ---- rungs of stages ---- */
@@ -55,19 +56,19 @@ static bool time_kernel(struct bench_case *bench, struct bench_kernel *kernel, d
     return done;
 }
 
-/* How long a step takes as a plan takes it, before the first row: textbook rungs come first in a table, and
-   are far from that. Where the table is to have one rung alone, each of its rows matters. */
-static bool find_pace(struct bench_case *bench, const struct rung_wish *wish)
+/* Find plan_seconds before the first row, since the kernel that a plan takes often comes late in a table. A
+   table of a single rung does without: none of its rows is slow. */
+static bool find_plan_seconds(struct bench_case *bench, const struct rung_wish *wish)
 {
     struct bench_kernel kernel;
     struct fault refusal;
     bool done;
 
-    bench->pace = INFINITY;
+    bench->plan_seconds = INFINITY;
     if (!bench_case_prepare(bench, &bench->device, bench->op, wish, &kernel, &refusal))
         return true;
-    bench->pace = 0.0; /* few runs will do for itself */
-    done = time_kernel(bench, &kernel, &bench->pace);
+    bench->plan_seconds = 0.0; /* few runs suffice for this measurement itself */
+    done = time_kernel(bench, &kernel, &bench->plan_seconds);
     bench->device.backend->release(bench->device.device, kernel.routine);
     return done;
 }
@@ -235,8 +236,8 @@ static bool bench_ladder(struct bench_case *bench)
     if (!bench_case_settle(bench, &free, &bench->planned, &refusal))
         bench->planned.rung = NULL;
     bench_table_head(bench);
-    bench->pace = INFINITY;
-    if (asked == NULL && !find_pace(bench, &free))
+    bench->plan_seconds = INFINITY;
+    if (asked == NULL && !find_plan_seconds(bench, &free))
         return false;
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
         if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
@@ -388,7 +389,7 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     if (done && row.equal)
         done = bench_case_measure(bench, bench_case_add_changes, sums, slow_call(bench, 1), &row.seconds);
     if (bench_case_is_planned(bench, &row.form))
-        bench->pace = row.seconds;
+        bench->plan_seconds = row.seconds;
     mem_free(sums);
     return done && take_row(bench, &row);
 }
@@ -420,7 +421,7 @@ static bool bench_sums(struct bench_case *bench)
     /* Sums belong to no operation: without one, the table leaves out what only rungs of stages have. */
     bench->op = NULL;
     bench->best.form.rung = NULL;
-    bench->pace = INFINITY;
+    bench->plan_seconds = INFINITY;
     if (!bench_case_fill(bench, &bench->judge, 1) || !bench_case_fill(bench, &bench->device, 1) ||
         !settle_sums(bench, &free, &bench->planned, bench->fault))
         return false;

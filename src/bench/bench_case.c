@@ -2,7 +2,8 @@
    them is the device that is measured; on the other the judge, which is the CPU or, where the CPU is
    measured, its plainest build on one thread. A row first takes the steps of one pass on both, and the bytes
    must be the same. Then the pass is timed alone: after a run that warms up, the median of some runs, each of
-   enough calls for their start not to show. Most rows of a table are far from the fastest; a few runs say so.
+   enough calls for their start not to show. Most rows of a table are far from the fastest, and a few runs
+   show that.
 
    The stands stay as they are from one stage to the next, where the next needs no other fields. */
 #include "bench_case.h"
@@ -343,7 +344,7 @@ bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *w
     double runs[RUNS + 1];
 
     /* The first run is a single call: it warms up caches and clocks, and tells how many calls fill a run. The
-       second one is the first that counts, and tells how many others do. */
+       second one is the first that counts, and its time decides how many follow. */
     for (unsigned run = 0; run <= count; run++) {
         runs[run] = 0.0;
         if (!watch->begin(bench, context))
@@ -510,7 +511,7 @@ bool bench_case_open(struct bench_case *bench, const struct stage *stage)
     grid.channels = encoding_field_channels(&encoding);
     if (!lower_stage(stage, &grid, &encoding, bench->request->work, &bench->step, bench->fault))
         return false;
-    /* Of fields, nothing else depends on the stage. */
+    /* Fields of two stages differ in the number of channels alone. */
     if (bench->pool != NULL && bench->shape.channels == grid.channels)
         return true;
     bench_case_close(bench);

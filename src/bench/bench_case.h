@@ -75,7 +75,7 @@ struct bench_case {
     struct bench_row best;
     struct form planned;    /* what a plan takes of itself */
     struct bench_row taken; /* its row; without a rung where none was measured */
-    double pace;            /* seconds of a step of what a plan takes; INFINITY: not known */
+    double plan_seconds;    /* of a step, by the kernel that a plan takes; INFINITY: not known */
     struct bench_stand judge, device;
     struct pool *pool;       /* all threads of the host */
     struct devices devices;  /* that were named: the first is measured, and then several together */
@@ -90,9 +90,9 @@ struct bench_case {
     struct fault *fault;
 };
 
-/* Settle the case of a stage, whose step is the caller's to free. Unless those of the stage before serve,
-   open its stands with noise in their first fields, and measure the device's copy. Whatever came of it, the
-   case is closed behind the last stage. */
+/* Set up the case of a stage, whose step the caller frees. Stands of the stage before are kept if they serve;
+   otherwise new ones are opened, with noise in their first fields, and the device's copy is measured. After
+   the last stage, and after a failure, the caller closes the case. */
 bool bench_case_open(struct bench_case *bench, const struct stage *stage);
 void bench_case_close(struct bench_case *bench);
 

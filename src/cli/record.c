@@ -48,7 +48,7 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
 
 struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 {
-    /* What the samples of the input were is the same for every output. */
+    /* What was counted of the input holds for every output. */
     struct run_summary summary = pipeline->summary;
 
     summary.outcomes = pipeline->tee_ends[index].outcomes;

@@ -557,7 +557,7 @@ bool volume_open(struct source *source, const struct source_request *request, st
 
 /* ---- reading ---- */
 
-/* A stream finds its end, and that all checksums are right, when more is read. */
+/* Only reading on shows that a stream ends there and that its checksums are right. */
 static bool check_end(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
     unsigned char next[sizeof(double)];

@@ -441,8 +441,8 @@ bool stage_mixes_intensities(const struct stage *stage)
     bool mixes = edge_has(edge, EDGE_KEEPS_SAMPLE) ||
                  (edge_has(edge, EDGE_HAS_VALUE) && (stage->steps > 1 || changes_between_passes(stage)));
 
-    /* After a step of morphology that takes samples in falling order, the next one would take them in rising
-       order. Headers may hold no more than a float. */
+    /* With a negative slope, a step of tophat or blackhat turns the order of samples around, so that the next
+       one would take them in the wrong order. Headers may hold an intercept as a float. */
     return !intensity_is_same(&after, &stage->intensity) &&
            (stage->until > 0.0 || !isfinite((float)after.intercept) ||
             (stage->filter->kind == FILTER_DIFFERENCE && !stage->body.apart && stage->steps > 1 &&

@@ -103,7 +103,7 @@ static bool goes_round_in_vain(const struct op *op, const struct form *form)
     return edge_has(op->edge, EDGE_PERIODIC) && op->plane.low == 0 && op->plane.high == 0 && form->reach > 0;
 }
 
-/* By the first rung that serves. */
+/* Take the first rung that serves. */
 static void go_straight(const struct forms_request *request, struct rung_wish wish, const struct op *op,
                         struct form *form)
 {

@@ -104,13 +104,13 @@ size_t levels_widest_reach(const struct levels *levels);
 /* A hash of how many steps levels take at once, and which planes they read. */
 uint64_t levels_digest(const struct levels *levels);
 
-/* The number of fields: one that is read from the file and written to one; another to write, where there are
-   levels; one for a step's input while further operations need it, and one for what a chain has made while
-   the next one goes on. */
+/* The number of fields: one into which the file is read and from which it is written; one to compute into, if
+   there are levels; one for a step's input, if later operations need it; and one for the result of a chain,
+   if another chain follows in the step. */
 size_t levels_field_count(const struct levels *levels);
 
-/* Begin a walk from one mark to another, whose input is in a field: that is where level.to is then. Then go
-   on to the next level; false if there is none. */
+/* Begin a walk from one mark to another; level.to is `field`, which holds the input. levels_walk_next goes on
+   to the next level, and returns false if there is none. */
 void levels_walk_start(struct levels_walk *walk, const struct levels *levels, struct levels_mark begin,
                        struct levels_mark end, unsigned field);
 bool levels_walk_next(struct levels_walk *walk);

@@ -402,9 +402,8 @@ static struct range read_by(const struct plan *plan)
     return read;
 }
 
-/* Find out which planes are computed: those that are written, unless all must be there before any of them is.
-   And what is read: planes beside those of a part as far as its levels read them, all if they need all; and
-   the bytes of it. */
+/* Find out which planes are computed: those that are written, or all, if all must be there before the first
+   is written. Also which planes are read for them, and how many bytes these have. */
 static void settle_planes(struct plan *plan, const struct source *source)
 {
     const struct job *job = plan->job;

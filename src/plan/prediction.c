@@ -59,7 +59,7 @@ static double known_seconds(const struct prediction_case *expected, struct group
 {
     double together, alone;
 
-    /* What was measured was measured in fields of the work type. */
+    /* Wisdom was measured in fields of the work type. */
     if (group->backend->narrows && expected->shape->narrow)
         return 0.0;
     together = known_updates(expected, &group->together, op, single);
@@ -153,9 +153,10 @@ static double predict_stage(const struct prediction_case *expected, struct group
 #define ASSUMED_READ_BYTES_PER_SECOND      7.7e9
 #define ASSUMED_CONVERTED_BYTES_PER_SECOND 10e9
 
-/* What a CPU takes to compute where other threads read meanwhile and no processor is left for them. Reading
-   goes on while samples are converted, too, and computing has its share of it. Only one of the threads that
-   read is busy at a time, as one among those that compute. What writes was found to take little from them. */
+/* The time in which a CPU computes if other threads read meanwhile and have no processor of their own. A part
+   of the reading falls into the time in which samples are converted. Of the threads that read, one is busy at
+   a time, and it gets as much of the processors as each thread that computes. Writing was found to take
+   little from computing. */
 static double beside_reading(const struct prediction_case *expected, double seconds)
 {
     const double threads = (double)thread_count(expected->device.threads);

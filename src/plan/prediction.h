@@ -43,7 +43,7 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index);
 double prediction_together(const struct prediction_case *expected, const struct devices *devices);
 
-/* Those in which it computes, or waits for processors to compute with. */
+/* The seconds of these in which devices compute, waiting for a processor included. */
 double prediction_computing(const struct prediction_case *expected, const struct devices *devices);
 
 #endif

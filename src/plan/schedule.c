@@ -80,11 +80,12 @@ static bool is_narrow(const struct schedule_request *request)
     return request->wide_plane_bytes > request->field_plane_bytes;
 }
 
-/* Planes of a slab: enough of them that little is computed twice where two slabs meet. Where nothing is, a
-   level finds in the caches what the one before has left. Planes too large for that are read again by the
-   next slab, which is why it is no shorter than what lies between the levels. In narrow fields, it is twice
-   as long, and no level reads a plane more than twice on average. Otherwise, slabs of narrow fields have no
-   more samples than others: their memory is ready sooner. */
+/* Planes of a slab. If planes are computed twice where two slabs meet, slabs are so long that these are few.
+   Otherwise a slab fits in the caches, so that a level finds there what the one before has left. If planes
+   are too large for that, each slab reads planes of the one before again, and is at least as long as one
+   level lags behind another. In narrow fields, it is at least twice as long as that and as a level reaches on
+   one side: then a level reads a plane twice at most, on average. Sizes count samples as those of wide
+   fields, so that narrow slabs take less memory, which is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
@@ -109,7 +110,8 @@ static struct size roomy_size(const struct schedule_request *request, const stru
 
     if (batch == 0)
         batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
-    /* Slabs are whole batches: without its last one, a level would read many planes more often. */
+    /* Slabs become whole batches. Rounded down, they would be shorter, and levels would read planes more
+       often. */
     if (is_narrow(request) && limits->slab == 0 && 2 * levels_widest_reach(request->levels) >= batch)
         slab = size_least(planes, size_rounded_up(slab, batch));
     slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
