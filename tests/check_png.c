@@ -165,7 +165,7 @@ static struct picture picture_make(unsigned width, unsigned height, int color_ty
     }
     if (color_type == PNG_COLOR_TYPE_PALETTE && depth == 8)
         for (size_t i = 0; i < picture.row_bytes * height; i++)
-            picture.rows[i] %= PALETTE_SIZE;
+            picture.rows[i] %= PALETTE_SIZE + 1; /* the last index has no colour */
     /* A key that is certain to occur. */
     picture.key.gray = picture.key.red = (png_uint_16)raw_value(&picture, width / 2, height / 2, 0);
     if (color_type == PNG_COLOR_TYPE_RGB) {
@@ -223,6 +223,7 @@ static struct bytes picture_encode(const struct picture *picture)
                  picture->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
     set_colours(png, info, picture);
+    png_set_check_for_invalid_index(png, 0);
     png_write_info(png, info);
     png_write_image(png, pointers);
     png_write_end(png, info);
@@ -249,7 +250,8 @@ static unsigned expected_value(const struct picture *picture, unsigned x, unsign
     unsigned most = picture->depth == 16 ? 65535 : 255;
     if (picture->color_type == PNG_COLOR_TYPE_PALETTE) {
         unsigned index = raw_value(picture, x, y, 0);
-        const png_color *color = &picture->palette[index];
+        static const png_color black;
+        const png_color *color = index < picture->palette_size ? &picture->palette[index] : &black;
         if (is_alpha)
             return index < picture->palette_alphas ? picture->palette_alpha[index] : most;
         return channel == 0 ? color->red : channel == 1 ? color->green : color->blue;
