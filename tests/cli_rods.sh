@@ -46,6 +46,15 @@ gives '1 4 9 16 25 36' -f order:1,17
 gives '0 0 0 0 0 0' -f median:1 -e constant
 extents=6
 
+# An extreme of a window that is longer than the grid is that of all samples, and does not count them again and again.
+gives '25 36 36 36 36 36' -f max:4
+gives '36 36 36 36 36 36' -f max:1048576
+gives '36 36 36 36 36 36' -f max:100 -e wrap
+gives '0 0 0 0 0 0' -f min:100 -e constant
+gives '1 4 9 16 25 36' -f min:100 -e hold
+rod -f max:1048576 --explain > plan.txt && grep -q 'rank: 11 taps, -5..5 along x' plan.txt
+result $? 'its plan reaches as far as the grid'
+
 refuses 2 'voxfilt: heat: alpha*dt = 0.51 is unstable on this grid: the largest stable value is 0.5 (--force runs it anyway)' \
     rod --dt 0.51 -o out
 refuses 2 'voxfilt: --filter: sobel:y: this grid has no y axis' rod -f sobel:y -o out

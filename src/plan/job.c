@@ -354,7 +354,7 @@ static bool settle_missing(const struct job_request *request, const struct sourc
     if (job->work == WORK_F32 && job->decode.marked &&
         work_round(WORK_F32, job->decode.mark) != job->decode.mark)
         return fault_set_for(fault, STATUS_USAGE, file,
-                             "--missing=%.9g: no sample of %s stands for it (--work f64)", request->missing,
+                             "--missing=%.10g: no sample of %s stands for it (--work f64)", request->missing,
                              work_name(WORK_F32));
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -443,26 +444,44 @@ static size_t taps_along(struct reach reach)
     return (size_t)(reach.high - reach.low) + 1;
 }
 
-/* Leave out taps of a box along an axis that has a single sample: they read again what the others do. The box
-   has each sample equally often, so the rank is divided as the taps are. */
+/* How far a window must reach along an axis to read all that it can, if it takes an extreme: over all
+   samples, and where the edge rule has something else outside, to that as well. Of other ranks, what a window
+   reads twice counts twice, but for an axis that has nothing but the sample itself. */
+static struct reach reach_of_use(const struct op *op, struct reach reach, size_t extent)
+{
+    const bool repeats = repeats_single(op->edge), extreme = op->rank == 0 || op->rank + 1 == op->tap_count;
+    const size_t most = extreme || (repeats && extent == 1) ? extent - repeats : INT_MAX;
+
+    return -reach.low <= (int64_t)most ? reach : (struct reach){-(int)most, (int)most};
+}
+
+static bool reaches(struct reach reach, int offset)
+{
+    return reach.low <= offset && offset <= reach.high;
+}
+
+/* Leave out taps of a box that read again what the others do. Where this decides which rank they have, the
+   box has each sample equally often, so the rank is divided as the taps are. */
 static void leave_out_repeats(struct op *op, const struct grid *grid)
 {
     const struct shape shape = lower_shape(grid, 1);
-    const bool x = shape.nx == 1, row = shape.rows == 1, plane = shape.planes == 1;
+    const struct reach x = reach_of_use(op, op->x, shape.nx), row = reach_of_use(op, op->row, shape.rows),
+                       plane = reach_of_use(op, op->plane, shape.planes);
     const size_t taps = op->tap_count;
+    const bool greatest = op->rank + 1 == taps;
 
-    if (!repeats_single(op->edge) || taps != taps_along(op->x) * taps_along(op->row) * taps_along(op->plane))
+    if (taps != taps_along(op->x) * taps_along(op->row) * taps_along(op->plane))
         return;
     op->tap_count = 0;
     for (size_t i = 0; i < taps; i++) {
         const struct op_tap tap = op->taps[i];
-        if ((!x || tap.dx == 0) && (!row || tap.drow == 0) && (!plane || tap.dplane == 0))
+        if (reaches(x, tap.dx) && reaches(row, tap.drow) && reaches(plane, tap.dplane))
             op->taps[op->tap_count++] = tap;
     }
-    op->rank /= taps / op->tap_count;
-    op->x = x ? (struct reach){0, 0} : op->x;
-    op->row = row ? (struct reach){0, 0} : op->row;
-    op->plane = plane ? (struct reach){0, 0} : op->plane;
+    op->rank = greatest ? op->tap_count - 1 : op->rank / (taps / op->tap_count);
+    op->x = x;
+    op->row = row;
+    op->plane = plane;
 }
 
 /* Where samples may be missing, NaN is last in either order: so the greatest that is there is the first one
@@ -489,7 +508,7 @@ static bool lower_window(const struct lowering *lower, size_t rank, const struct
     op->descends = lower->stage->intensity.slope < 0.0;
     if (lower->encoding->missing)
         leave_out_missing(op, &lower->stage->body);
-    else
+    if (!op->missing)
         leave_out_repeats(op, lower->grid);
     return true;
 }
