@@ -308,22 +308,17 @@ static bool shorts_from_row(const struct op *op, real bias, const real *values, 
 {
     const real whole = REAL_WHOLE - bias;
     const counter lowest = real_bits(REAL_WHOLE) - 0x8000, flip = op->descends ? 0xffff : 0;
+    const bool missing = op->missing;
     counter strays = 0;
 
-    for (size_t i = 0; i < count && op->missing; i++) {
-        bool there = values[i] == values[i];
-        real sum = real_present(values[i], (real)0) + whole;
+    for (size_t i = 0; i < count; i++) {
+        bool there = !missing || values[i] == values[i];
+        real sum = (there ? values[i] : (real)0) + whole; /* rounds what is not a whole number */
         counter bits = real_bits(sum);
         strays |= there ? (real_bits(sum - whole) ^ real_bits(values[i])) | (bits - lowest) >> 16 : 0;
         bits = there ? bits ^ flip : SHORTS_MISSING;
-        strays |= there && (int16_t)bits == SHORTS_MISSING;
+        strays |= missing && there && (int16_t)bits == SHORTS_MISSING;
         shorts[i] = (int16_t)bits;
-    }
-    for (size_t i = 0; i < count && !op->missing; i++) {
-        real sum = values[i] + whole; /* rounds what is not a whole number */
-        counter bits = real_bits(sum);
-        strays |= (real_bits(sum - whole) ^ real_bits(values[i])) | (bits - lowest) >> 16;
-        shorts[i] = (int16_t)(bits ^ flip);
     }
     return strays == 0;
 }
