@@ -772,10 +772,7 @@ static void KEYS(count_row)(const struct ranks *ranks, bool comes, int64_t at, i
 #ifdef KEYS_NARROW
     for (size_t i = 0; i < ranks->across && ranks->counts != NULL; i++) {
         const key *row = KEYS(row_in_ring)(ranks, at, centre + ranks->aside + (int64_t)i);
-        if (comes)
-            counts_move(&ranks->counting, true, row);
-        else
-            counts_move(&ranks->counting, false, row);
+        counts_move(&ranks->counting, comes, row);
     }
 #else
     (void)ranks, (void)comes, (void)at, (void)centre;
