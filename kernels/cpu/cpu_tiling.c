@@ -539,8 +539,7 @@ static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
 /* Whether windows side by side have columns in common: those of a box in at least two axes. */
 static bool shares_columns(const struct op *op)
 {
-    size_t x = both(margin_of(op->x, op->edge)) + 1,
-           column = (both(margin_of(op->row, op->edge)) + 1) * (both(margin_of(op->plane, op->edge)) + 1);
+    size_t x = span_of(op->x), column = span_of(op->row) * span_of(op->plane);
 
     return x > 1 && column > 1 && op->tap_count == x * column;
 }
