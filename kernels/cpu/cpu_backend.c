@@ -147,12 +147,7 @@ static bool download(struct device *device, const struct field *field, const str
 static bool tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault)
 {
     (void)fault;
-    outcomes->outside += device->outcomes.outside;
-    outcomes->missing += device->outcomes.missing;
-    outcomes->strays += device->outcomes.strays;
-    outcomes->nans += device->outcomes.nans;
-    outcomes->below += device->outcomes.below;
-    outcomes->above += device->outcomes.above;
+    cpu_add_outcomes(outcomes, &device->outcomes);
     device->outcomes = (struct outcomes){0};
     return true;
 }

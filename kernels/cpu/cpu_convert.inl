@@ -5,18 +5,7 @@
  * mask leaves out passes all of this by. Rows are independent: threads share them, and add what became of the
  * samples to common counters. */
 
-/* ---- what all threads add to ---- */
-
-/* Once for each share of rows, so that atomics cost nothing. */
-static void add_outcomes(struct outcomes *all, const struct outcomes *more)
-{
-    __atomic_fetch_add(&all->outside, more->outside, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->missing, more->missing, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->strays, more->strays, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->nans, more->nans, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->below, more->below, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->above, more->above, __ATOMIC_RELAXED);
-}
+/* ---- extremes that all threads raise ---- */
 
 /* Extremes as integers of the same order (arith_rank_f64), so that threads can raise them atomically; 0: none
    yet. The least is kept as its complement, which rises as it falls. */
@@ -449,7 +438,7 @@ static void load_rows(void *context, size_t first, size_t count, unsigned member
         for (size_t x = 0; mask != NULL && x < columns.count; x++)
             outcomes.outside += mask[columns.first + x] == 0;
     }
-    add_outcomes(transit->outcomes, &outcomes);
+    cpu_add_outcomes(transit->outcomes, &outcomes);
 }
 
 static void load_planes(struct field *field, const struct encoding *encoding, const void *samples,
@@ -480,7 +469,7 @@ static void store_rows(void *context, size_t first, size_t count, unsigned membe
         else
             store_row(transit->field, &transit->writing, samples, plane, i % in_plane, &outcomes);
     }
-    add_outcomes(transit->outcomes, &outcomes);
+    cpu_add_outcomes(transit->outcomes, &outcomes);
 }
 
 static void store_planes(const struct field *field, const struct encoding *encoding, void *samples,

@@ -90,4 +90,15 @@ static inline void cpu_threads_share_evenly(const struct cpu_threads *threads, s
     cpu_threads_share(threads, turns, turns / shares + 1, work, context);
 }
 
+/* Add what became of some samples: once for each share of a loop, so that atomics cost nothing. */
+static inline void cpu_add_outcomes(struct outcomes *all, const struct outcomes *more)
+{
+    __atomic_fetch_add(&all->outside, more->outside, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->missing, more->missing, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->strays, more->strays, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->nans, more->nans, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->below, more->below, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->above, more->above, __ATOMIC_RELAXED);
+}
+
 #endif
