@@ -72,6 +72,14 @@ output channel 0  min 1  max 6  mean 3.50000012  deviation 1.76776695  L2 7.8421
 ' six --missing -2000 --stats -f box:1 -o value.raw
 accepts 'a picture' '' voxfilt -i four.raw -t u8 -d 2,2,1 -f identity --slice z=0 -o slice.png
 accepts 'is filtered likewise' '' imgheat --missing 0 -f gauss:1 -o blurred.png slice.png
+accepts 'a slice of them' 'voxfilt: slice.png: 1 to 6 became 0 to 65535
+' voxfilt -i six.raw -t f32 -d 3,2,1 --missing -2000 -f box:0 --slice z=0 -o slice.png
+# NaN in place of the fifth sample, -2000.
+(head -c 16 six.raw && printf '\000\000\300\177' && tail -c 4 six.raw) > nans.raw
+six --missing -2000 -f box:1 --preview value.png -o out.raw
+voxfilt -i nans.raw -t f32 -d 6 --missing nan -f box:1 --preview nan.png -o out.raw
+same 'a preview draws a mark as NaN' nan.png value.png
+rm out.raw
 six --missing nan --explain > plan.txt
 grep -q 'work *f32, NaN is missing' plan.txt
 result $? 'a plan says what is missing'

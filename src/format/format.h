@@ -176,6 +176,7 @@ struct sink_request {
     const char *temporaries;     /* of a stack whose files several ranks write (stack_share); else NULL */
     const struct grid *whole;    /* the grid that the header is to describe where only a part of it is written
                                     here (--part); NULL: what is written */
+    const double *mark;          /* the sample that stands for one that is missing; NULL: none does */
     const struct source *origin; /* the input, whose metadata are kept as far as the format can; NULL: there
                                     is none. It stays open until the sink is closed. */
 };

@@ -36,9 +36,12 @@ size_t gray_slice_bytes(const struct header *header)
 
 /* ---- shades ---- */
 
-static double number_at(const unsigned char *samples, enum sample_type type, size_t index)
+/* A sample; NaN if it is the mark of one that is missing. */
+static double number_at(const unsigned char *samples, enum sample_type type, size_t index, const double *mark)
 {
-    return sample_number(type, false, samples + index * sample_size(type));
+    double number = sample_number(type, false, samples + index * sample_size(type));
+
+    return mark != NULL && number == *mark ? (double)NAN : number;
 }
 
 /* The least and the greatest finite sample; both are 0 if there is none. */
@@ -52,13 +55,13 @@ static bool is_alpha(const struct header *header, size_t index)
     return header->alpha && (index + 1) % header->grid.channels == 0;
 }
 
-/* The range of the finite samples, alpha left out. */
-static struct ends find_ends(const unsigned char *samples, const struct header *header)
+/* The range of the finite samples, alpha and what is missing left out. */
+static struct ends find_ends(const unsigned char *samples, const struct header *header, const double *mark)
 {
     struct ends ends = {.least = INFINITY, .greatest = -INFINITY};
 
     for (size_t i = 0; i < grid_samples(&header->grid); i++) {
-        double number = is_alpha(header, i) ? NAN : number_at(samples, header->type, i);
+        double number = is_alpha(header, i) ? NAN : number_at(samples, header->type, i, mark);
         if (isfinite(number) && number < ends.least)
             ends.least = number;
         if (isfinite(number) && number > ends.greatest)
@@ -78,7 +81,8 @@ static double shade_of(double number, const struct ends *ends, double white)
 }
 
 /* In place: no shade takes more bytes than its sample. */
-static void shade(unsigned char *samples, const struct header *header, const struct ends *of_colour)
+static void shade(unsigned char *samples, const struct header *header, const struct ends *of_colour,
+                  const double *mark)
 {
     const struct ends of_alpha = {.greatest = sample_opaque(header->type)};
     enum sample_type shades = gray_slice_type(header->type);
@@ -86,7 +90,8 @@ static void shade(unsigned char *samples, const struct header *header, const str
 
     for (size_t i = 0; i < grid_samples(&header->grid); i++) {
         const struct ends *ends = is_alpha(header, i) ? &of_alpha : of_colour;
-        double value = shade_of(number_at(samples, header->type, i), ends, white);
+        double value =
+            shade_of(number_at(samples, header->type, i, is_alpha(header, i) ? NULL : mark), ends, white);
         uint16_t wide = (uint16_t)value;
         if (shades == SAMPLE_U8)
             samples[i] = (unsigned char)value;
@@ -132,12 +137,12 @@ static bool finish(struct sink *sink, struct fault *fault)
 
     if (header.endian != endian_native())
         sample_swap(header.type, slice->samples, grid_samples(&header.grid));
-    ends = find_ends(slice->samples, &header);
+    ends = find_ends(slice->samples, &header, slice->request.mark);
     if (!isfinite(ends.greatest - ends.least))
         return fault_set_for(fault, STATUS_LIMIT, file_out_name(sink->file),
                              "%.9g and %.9g are too far apart for one range of gray (--out-range)",
                              ends.least, ends.greatest);
-    shade(slice->samples, &header, &ends);
+    shade(slice->samples, &header, &ends, slice->request.mark);
     header.type = gray_slice_type(header.type);
     header.endian = endian_native();
     sample_tell_range(sink->note, sizeof sink->note, ends.none ? NAN : ends.least, ends.greatest, 0.0,

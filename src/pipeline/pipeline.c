@@ -222,6 +222,7 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                  .whole = leads ? &job->out.grid : NULL,
                  .column = {cut ? job->columns.extent[0] : 0, cut ? job->columns.extent[1] : 0},
                  .threads = threads,
+                 .mark = job->encode.marked ? &job->encode.mark : NULL,
                  .origin = &pipeline->input.source},
         .sync = pipeline->request->sync};
 }

@@ -178,12 +178,14 @@ struct view {
     enum observer_end end;
 };
 
+/* Missing samples are NaN, whatever marks them. */
 static double value_at(const struct view *view, size_t index)
 {
     const struct encoding *encoding = view->encoding;
+    double value = sample_number(encoding->type, encoding->swapped,
+                                 view->samples + index * encoding->channels * sample_size(encoding->type));
 
-    return sample_number(encoding->type, encoding->swapped,
-                         view->samples + index * encoding->channels * sample_size(encoding->type));
+    return encoding->marked && value == encoding->mark ? (double)NAN : value;
 }
 
 static void add_row(double *sums, const double *row, size_t columns)
