@@ -116,7 +116,7 @@ for order in little big; do
     same "with the same bits, $order-endian" halves.raw back.raw
 done
 sed "s/'>f2'/'|f2'/" halves.npy > orderless.npy
-refuses 3 'voxfilt: orderless.npy: descr: not supported' voxfilt -i orderless.npy -f identity -o out
+refuses 3 'voxfilt: orderless.npy: descr: '\''|f2'\'': not supported' voxfilt -i orderless.npy -f identity -o out
 halves -f identity -o halves.raw.gz
 gzip -dc halves.raw.gz > back.raw
 same 'raw samples compressed by gzip' halves.raw back.raw

@@ -8,6 +8,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "format.h"
 #include "volume_sink.h"
 
@@ -157,18 +158,31 @@ static const struct entry {
     bool (*read)(struct cursor *cursor, struct dictionary *dictionary);
 } entries[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
 
+/* The characters of a value: a tuple, a list, or what stands before the next comma. */
+static int value_length(const char *value)
+{
+    size_t length = *value == '('   ? strcspn(value, ")") + 1
+                    : *value == '[' ? strcspn(value, "]") + 1
+                                    : strcspn(value, ",}");
+
+    return (int)size_least(length, strlen(value));
+}
+
 /* Read a key and its value. */
 static bool read_entry(const struct source *source, struct cursor *cursor, struct dictionary *dictionary,
                        struct fault *fault)
 {
     char key[32];
+    const char *value;
 
     if (!read_quoted(cursor, key, sizeof key) || !take(cursor, ":"))
         return source_refuse(source, fault, "header: not a dictionary");
+    skip_space(cursor);
+    value = cursor->at;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         if (strcmp(key, entries[i].key) == 0)
             return entries[i].read(cursor, dictionary) ||
-                   source_refuse(source, fault, "%s: not supported", key);
+                   source_refuse(source, fault, "%s: %.*s: not supported", key, value_length(value), value);
     }
     return source_refuse(source, fault, "%s: an unknown key", key);
 }
