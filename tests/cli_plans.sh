@@ -85,4 +85,10 @@ for threads in 1 8; do
     result $? "OMP_NUM_THREADS=$threads is --threads $threads"
 done
 
+# ---------------------------------------------------------------- tiles
+
+accepts 'extremes of a window of 8001 rows' '' voxfilt -D cpu -d 8192,8192 -t u8 -f max:4000 --explain < /dev/null
+[ "$(grep -c '^ .* rung blocked: ' ../stdout)" = 2 ] && ! grep -q 'rung naive' ../stdout
+result $? 'are found in tiles'
+
 conclude

@@ -647,6 +647,21 @@ static void set_tile(struct cpu_tiling *tiling, const struct shape *shape, size_
     set_slot(tiling);
 }
 
+/* Lay out the arena. False if it would be too large, or if slots are, or what a tile reads without them:
+   these in floating point, before anything is multiplied in integers, since a user may wish for any extents.
+ */
+static bool fit_arena(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+{
+    double slots = (double)tiling->slots * (double)tiling->slot_samples;
+    double read = (double)(both(tiling->plane) + 1) * (double)tiling->tile_rows * (double)tiling->tile_x;
+
+    if (fmax(slots, read) > (double)ARENA_BYTES)
+        return false;
+    set_kept(tiling, shape);
+    lay_out(tiling, op);
+    return tiling->layout.bytes <= ARENA_BYTES;
+}
+
 static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
 {
     const struct engine *engine = &engines[tiling->engine];
@@ -654,8 +669,11 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
 
     if (engine->width > 0) {
         size_t bytes = tiling->flat ? RANK_PLANE_BYTES : engine->width;
-        set_tile(tiling, shape,
-                 tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample);
+        size_t width = tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample;
+        set_tile(tiling, shape, width);
+        /* Many rows, as a very large window has, fit if they are short. */
+        while (!fit_arena(tiling, op, shape) && tiling->tile_x > LINE_BYTES / tiling->sample)
+            set_tile(tiling, shape, width /= 2);
         return;
     }
     /* Of equal prices, the widest. */
@@ -696,16 +714,6 @@ struct shape cpu_tiling_shape(const struct cpu_tiling *tiling, struct shape shap
 void cpu_tiling_none(struct cpu_tiling *tiling)
 {
     *tiling = (struct cpu_tiling){.engine = CPU_ENGINE_NAIVE, .steps = 1};
-}
-
-/* Whether the slots exceed an arena, or what a wished tile reads without them. In floating point, before
-   anything is multiplied in integers: a user may wish for any extents. */
-static bool exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, size_t tile_rows)
-{
-    double slots = (double)tiling->slots * (double)tiling->slot_samples;
-    double read = (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x;
-
-    return fmax(slots, read) > (double)ARENA_BYTES;
 }
 
 /* Whether ranks are those of large boxes of narrow samples, whose numbers fit into counts. */
@@ -755,11 +763,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, &tiled);
     }
-    if (exceeds_arena(tiling, tile_x, tile_rows))
-        return false;
-    set_kept(tiling, &tiled);
-    lay_out(tiling, op);
-    return tiling->layout.bytes <= ARENA_BYTES;
+    return fit_arena(tiling, op, &tiled);
 }
 
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
