@@ -343,13 +343,6 @@ static void advance_cover(const struct op *op, const struct field *from, const s
         memcpy(out, colour, site->count * sizeof *out);
 }
 
-static void advance_uncover(const struct op *op, const struct field *from, const struct site *site, real *out)
-{
-    uncover_row(in_channel(from, site, site->channel),
-                in_channel(from, site, op->colours + 1 + site->channel), in_channel(from, site, op->colours),
-                (real)op->max, site->count, out);
-}
-
 /* Whether a tap of the sample leaves the grid along an axis. */
 static bool reaches_outside(struct reach reach, size_t index, size_t extent)
 {
@@ -457,7 +450,8 @@ static void advance_block(const struct op *op, const struct field *from, const s
         advance_cover(op, from, site, out);
         break;
     case OP_UNCOVER:
-        advance_uncover(op, from, site, out);
+        uncover_row(own, in_channel(from, site, op->colours + 1 + site->channel),
+                    in_channel(from, site, op->colours), (real)op->max, site->count, out);
         break;
     case OP_WEIGH:
         advance_weigh(op, from, site, out);
