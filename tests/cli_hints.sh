@@ -105,6 +105,11 @@ refuses 2 'imgheat: -: operands are inputs, and this one is standard input; did 
 accepts 'and standard output is what --output - means' '' into piped.png imgheat gray.png --output -
 same 'with the same picture' there/gray.png piped.png
 
+# ---------------------------------------------------------------- names that are empty
+
+refuses 2 'imgheat: --output: the name is empty' imgheat gray.png -o ''
+refuses 2 'voxfilt: an operand is empty: it should name a file' voxfilt -n 8 '' -o out
+
 # ---------------------------------------------------------------- options that are given twice
 
 refuses 2 'imgheat: --input: given twice' imgheat -i gray.png -i rgb.png -o there/

@@ -267,6 +267,9 @@ static bool store(struct parsing *parsing, const char *value)
     case OPTION_FORMAT:
         return store_word(parsing, value, place);
     case OPTION_NAME:
+        /* As of a variable of the shell that is not set. */
+        if (*value == '\0')
+            return fault_raise(parsing->fault, STATUS_USAGE, "the name is empty");
         memcpy(place, &value, sizeof value);
         return true;
     case OPTION_ACTION:
@@ -317,6 +320,10 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
 
     if (options->input != NULL && count > 0)
         return fault_set_for(parsing->fault, STATUS_USAGE, operands[0], "--input already gives the input");
+    for (size_t i = 0; i < count; i++) {
+        if (*operands[i] == '\0')
+            return fault_raise(parsing->fault, STATUS_USAGE, "an operand is empty: it should name a file");
+    }
     if (options->input == NULL)
         options->input = "-";
     options->inputs = count > 0 ? operands : &options->input;
