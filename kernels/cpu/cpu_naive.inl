@@ -42,6 +42,8 @@ static void gather(const struct op *op, const struct field *from, const void *ro
         int64_t x = arith_edge_index(op->edge, first + i, (int64_t)from->shape.nx);
         if (x < 0)
             scratch[i] = outside;
+        else if (!from->shape.narrow)
+            scratch[i] = ((const real *)row)[x];
         else
             copy_values(from, row, x, 1, &scratch[i]);
     }
