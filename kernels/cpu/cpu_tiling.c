@@ -92,7 +92,7 @@
 #define BISECTED_TAP     100.0 /* by bisection */
 #define EXTREME_TAP      5.0   /* an extreme in any window */
 #define EXTREME_LINE_F32 15.0  /* an extreme along one axis, whatever its length */
-#define EXTREME_LINE_F64 30.0
+#define EXTREME_LINE_F64 22.0
 #define EXTREME_LINE_TAP 0.15 /* and each of its taps */
 #define PRESENT_NEAREST  2.2  /* times as long where samples may be missing: nearest neighbours */
 #define PRESENT          1.25 /* and other ranks */

@@ -80,12 +80,28 @@ static bool is_narrow(const struct schedule_request *request)
     return request->wide_plane_bytes > request->field_plane_bytes;
 }
 
+/* Whether levels do little but read planes, as narrow ranks and extremes do, however many a window has. */
+static bool mostly_reads(const struct schedule_request *request)
+{
+    const struct levels *levels = request->levels;
+
+    for (size_t i = 0; i < levels->stage_count && is_cached(request); i++) {
+        const struct step *step = &levels->steps[i].step;
+        for (size_t k = 0; k < step->count; k++) {
+            const struct op *op = &step->ops[k];
+            if (op->kind == OP_RANK && (op->rank == 0 || op->rank + 1 == op->tap_count))
+                return true;
+        }
+    }
+    return is_narrow(request);
+}
+
 /* Planes of a slab. If planes are computed twice where two slabs meet, slabs are so long that these are few.
    Otherwise a slab fits in the caches, so that a level finds there what the one before has left. If planes
    are too large for that, each slab reads planes of the one before again, and is at least as long as one
-   level lags behind another. In narrow fields, it is at least twice as long as that and as a level reaches on
-   one side: then a level reads a plane twice at most, on average. Sizes count samples as those of wide
-   fields, so that narrow slabs take less memory, which is ready sooner. */
+   level lags behind another. Where levels mostly read, it is at least twice as long as that and as a level
+   reaches on one side: then a level reads a plane twice at most, on average. Sizes count samples as those of
+   wide fields, so that narrow slabs take less memory, which is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
@@ -95,7 +111,7 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
-    if (is_narrow(request))
+    if (mostly_reads(request))
         between = 2 * size_most(between, levels_widest_reach(request->levels));
     return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
 }
@@ -112,7 +128,7 @@ static struct size roomy_size(const struct schedule_request *request, const stru
         batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
     /* Slabs become whole batches. Rounded down, they would be shorter, and levels would read planes more
        often. */
-    if (is_narrow(request) && limits->slab == 0 && 2 * levels_widest_reach(request->levels) >= batch)
+    if (mostly_reads(request) && limits->slab == 0 && 2 * levels_widest_reach(request->levels) >= batch)
         slab = size_least(planes, size_rounded_up(slab, batch));
     slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
     slack = slab + (limits->slab > 0 ? 0 : size_most(slab, slack));
