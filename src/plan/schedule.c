@@ -80,7 +80,8 @@ static bool is_narrow(const struct schedule_request *request)
     return request->wide_plane_bytes > request->field_plane_bytes;
 }
 
-/* Whether levels do little but read planes, as narrow ranks and extremes do, however many a window has. */
+/* Whether levels spend most of their time on reading planes. Ranks in narrow fields do, and extremes, whose
+   arithmetic does not grow with the window. */
 static bool mostly_reads(const struct schedule_request *request)
 {
     const struct levels *levels = request->levels;
