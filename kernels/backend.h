@@ -268,6 +268,9 @@ bool op_is_star(const struct op *op);
 /* Whether the op is a chain of taps, whatever comes behind it. */
 bool op_is_chain(const struct op *op);
 
+/* Whether it is an OP_RANK that takes the first or the last sample of its window. */
+bool op_takes_extreme(const struct op *op);
+
 /* Whether the op ends with what OP_UNSHARP does. */
 bool op_sharpens(const struct op *op);
 

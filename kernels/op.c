@@ -77,6 +77,11 @@ bool op_is_chain(const struct op *op)
     return op->kind == OP_TAPS || op->kind == OP_UNSHARP;
 }
 
+bool op_takes_extreme(const struct op *op)
+{
+    return op->kind == OP_RANK && (op->rank == 0 || op->rank + 1 == op->tap_count);
+}
+
 bool op_sharpens(const struct op *op)
 {
     return op->kind == OP_UNSHARP ||

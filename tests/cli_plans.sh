@@ -90,5 +90,8 @@ done
 accepts 'extremes of a window of 8001 rows' '' voxfilt -D cpu -d 8192,8192 -t u8 -f max:4000 --explain < /dev/null
 [ "$(grep -c '^ .* rung blocked: ' ../stdout)" = 2 ] && ! grep -q 'rung naive' ../stdout
 result $? 'are found in tiles'
+accepts 'a Gaussian of 8801 taps' '' voxfilt -D cpu -d 16384,16384 -t f32 -f gauss:1100 --explain < /dev/null
+[ "$(grep -c '^ .* rung blocked: ' ../stdout)" = 2 ] && ! grep -q 'rung naive' ../stdout
+result $? 'goes in tiles'
 
 conclude

@@ -261,7 +261,7 @@ static void rank_part(const struct cpu_sweep *sweep, struct range channels, cons
     struct network columns = {.inputs = 0}, windows = {.inputs = 0};
     bool done = false;
 
-    if (!takes_extreme(op) && op->tap_count <= NETWORK_TAPS && sweep->tiling->counts == 0) {
+    if (!op_takes_extreme(op) && op->tap_count <= NETWORK_TAPS && sweep->tiling->counts == 0) {
         bool is_box = op->tap_count == list * span_of(op->x);
         make_network(&windows, op->tap_count, is_box ? list : 1);
         prune(&windows, op->rank);

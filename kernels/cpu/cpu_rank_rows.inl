@@ -671,7 +671,7 @@ __attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, 
         KEYS(sort_box)(ranks, at, centre);
     else
         KEYS(find_taps)(ranks, at, centre);
-    if (takes_extreme(op))
+    if (op_takes_extreme(op))
         KEYS(extreme_of_taps)(ranks, count);
     else if (op->missing)
         KEYS(rank_present)(ranks, count);

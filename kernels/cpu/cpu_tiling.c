@@ -556,7 +556,7 @@ static double wide_rank_work(const struct op *op)
     double taps = (double)op->tap_count, depth = log2(taps);
     double sorted = moves(op->row) && moves(op->plane) ? VOLUME_TAP : NETWORK_TAP;
 
-    if (takes_extreme(op))
+    if (op_takes_extreme(op))
         return !is_line_of_extremes(op)
                    ? taps * EXTREME_TAP
                    : taps * EXTREME_LINE_TAP + (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64);
@@ -582,7 +582,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     if (is_nearest_median(op))
         return taps * bytes * (op->tap_count == PICTURE_BOX ? NARROW_PICTURE_TAP : NARROW_NEAREST_TAP);
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
-           (takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
+           (op_takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
 }
 
 /* Arithmetic of an update, in taps of a star. */
@@ -647,15 +647,15 @@ static void set_tile(struct cpu_tiling *tiling, const struct shape *shape, size_
     set_slot(tiling);
 }
 
-/* Lay out the arena. False if it would be too large, or if slots are, or what a tile reads without them:
-   these in floating point, before anything is multiplied in integers, since a user may wish for any extents.
- */
-static bool fit_arena(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+/* Lay out the arena. False if it would be too large, or if slots are, or what a wished tile reads without
+   them: these in floating point, before anything is multiplied in integers, since a user may wish for any
+   extents. */
+static bool fit_arena(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, bool wished)
 {
     double slots = (double)tiling->slots * (double)tiling->slot_samples;
     double read = (double)(both(tiling->plane) + 1) * (double)tiling->tile_rows * (double)tiling->tile_x;
 
-    if (fmax(slots, read) > (double)ARENA_BYTES)
+    if (fmax(slots, wished ? read : 0.0) > (double)ARENA_BYTES)
         return false;
     set_kept(tiling, shape);
     lay_out(tiling, op);
@@ -672,7 +672,7 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
         size_t width = tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample;
         set_tile(tiling, shape, width);
         /* Many rows, as a very large window has, fit if they are short. */
-        while (!fit_arena(tiling, op, shape) && tiling->tile_x > LINE_BYTES / tiling->sample)
+        while (!fit_arena(tiling, op, shape, false) && tiling->tile_x > LINE_BYTES / tiling->sample)
             set_tile(tiling, shape, width /= 2);
         return;
     }
@@ -724,7 +724,7 @@ static bool is_counted(const struct op *op, const struct shape *shape)
 
     if (sample_bytes(shape, op->work) > 1)
         least = span_of(op->x) < COUNTED_WIDTH ? SIZE_MAX : COUNTED_SHORTS;
-    return op->kind == OP_RANK && shape->narrow && !takes_extreme(op) && op->tap_count == box &&
+    return op->kind == OP_RANK && shape->narrow && !op_takes_extreme(op) && op->tap_count == box &&
            box >= least && box <= INT16_MAX;
 }
 
@@ -733,7 +733,7 @@ static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
     size_t bytes = sample_bytes(shape, op->work);
 
-    if (!shape->narrow || takes_extreme(op) || op->tap_count <= NETWORK_TAPS || is_counted(op, shape))
+    if (!shape->narrow || op_takes_extreme(op) || op->tap_count <= NETWORK_TAPS || is_counted(op, shape))
         return bytes;
     return op->tap_count > INT16_MAX ? work_size(op->work) : size_most(bytes, sizeof(int16_t));
 }
@@ -763,7 +763,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, &tiled);
     }
-    return fit_arena(tiling, op, &tiled);
+    return fit_arena(tiling, op, &tiled, tile_x > 0);
 }
 
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,

@@ -71,12 +71,6 @@ enum cpu_engine {
     CPU_ENGINES
 };
 
-/* Whether the sample that an OP_RANK takes is the first or the last of its window. */
-static inline bool takes_extreme(const struct op *op)
-{
-    return op->rank == 0 || op->rank + 1 == op->tap_count;
-}
-
 /* The samples along an axis that a window of this reach has. */
 static inline size_t span_of(struct reach reach)
 {
@@ -86,8 +80,8 @@ static inline size_t span_of(struct reach reach)
 /* Whether a rank is the extreme of a window without gaps along one axis. */
 static inline bool is_line_of_extremes(const struct op *op)
 {
-    return takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
-                                 op->tap_count == span_of(op->plane));
+    return op_takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
+                                    op->tap_count == span_of(op->plane));
 }
 
 /* The place of a plane in an arena: a slot, and the rows from its start to the plane's. */

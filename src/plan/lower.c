@@ -449,8 +449,8 @@ static size_t taps_along(struct reach reach)
    reads twice counts twice, but for an axis that has nothing but the sample itself. */
 static struct reach reach_of_use(const struct op *op, struct reach reach, size_t extent)
 {
-    const bool repeats = repeats_single(op->edge), extreme = op->rank == 0 || op->rank + 1 == op->tap_count;
-    const size_t most = extreme || (repeats && extent == 1) ? extent - repeats : INT_MAX;
+    const bool repeats = repeats_single(op->edge);
+    const size_t most = op_takes_extreme(op) || (repeats && extent == 1) ? extent - repeats : INT_MAX;
 
     return -reach.low <= (int64_t)most ? reach : (struct reach){-(int)most, (int)most};
 }

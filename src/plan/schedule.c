@@ -86,11 +86,10 @@ static bool mostly_reads(const struct schedule_request *request)
 {
     const struct levels *levels = request->levels;
 
-    for (size_t i = 0; i < levels->stage_count && is_cached(request); i++) {
+    for (size_t i = 0; i < levels->stage_count; i++) {
         const struct step *step = &levels->steps[i].step;
         for (size_t k = 0; k < step->count; k++) {
-            const struct op *op = &step->ops[k];
-            if (op->kind == OP_RANK && (op->rank == 0 || op->rank + 1 == op->tap_count))
+            if (op_takes_extreme(&step->ops[k]))
                 return true;
         }
     }
@@ -129,7 +128,8 @@ static struct size roomy_size(const struct schedule_request *request, const stru
         batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
     /* Slabs become whole batches. Rounded down, they would be shorter, and levels would read planes more
        often. */
-    if (mostly_reads(request) && limits->slab == 0 && 2 * levels_widest_reach(request->levels) >= batch)
+    if (cached && mostly_reads(request) && limits->slab == 0 &&
+        2 * levels_widest_reach(request->levels) >= batch)
         slab = size_least(planes, size_rounded_up(slab, batch));
     slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
     slack = slab + (limits->slab > 0 ? 0 : size_most(slab, slack));
