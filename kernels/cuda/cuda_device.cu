@@ -14,7 +14,7 @@
 
 /* Forecasts, before wisdom has measurements: the start of a context, copies to the device and back, and
  * kernels. */
-#define ASSUMED_START_SECONDS           0.35
+#define ASSUMED_START_SECONDS           0.25
 #define ASSUMED_MOVING_BYTES_PER_SECOND 20e9
 #define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
 #define ASSUMED_TAPS_PER_SECOND         1e12

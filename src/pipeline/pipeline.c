@@ -563,20 +563,28 @@ enum { WORSE_MOST = 4 };
 
 /* Find the columns that take the least time. They are cut along y first, since then rows are read and written
    whole, and along x as far as that helps. Along y, the narrowest are tried first, and wider ones as long as
-   they fit. If none fits, the fault is that of the narrowest. */
+   they fit. If none fits, the fault is that of those that need the least memory, which request->least tells:
+   the narrowest may need more, since each thread reads more parts of rows. */
 static bool find_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
                          struct pipeline_way *best, struct fault *fault)
 {
     const size_t most[2] = {size_divided_up(pipeline->job.region.count[0], unit[0]),
                             size_divided_up(pipeline->job.region.count[1], unit[1])};
+    size_t least = SIZE_MAX;
 
     *best = (struct pipeline_way){.seconds = INFINITY};
     for (size_t across = 1, before = 0, worse = 0; across > before && worse < WORSE_MOST;
          before = across, across = size_least(more_columns(across), most[0])) {
         struct pipeline_way here = {.seconds = INFINITY}, way;
+        struct fault misfit;
         for (size_t down = most[1]; down > 0 && across * down > 1; down -= size_most(1, down / 4)) {
-            if (!try_columns(pipeline, request, unit, across, down, &way, fault))
+            if (!try_columns(pipeline, request, unit, across, down, &way, &misfit)) {
+                if (*request->least < least) {
+                    least = *request->least;
+                    *fault = misfit;
+                }
                 break;
+            }
             if (way.seconds < here.seconds)
                 here = way;
         }
@@ -584,6 +592,7 @@ static bool find_columns(struct pipeline *pipeline, const struct plan_request *r
         if (worse == 0)
             *best = here;
     }
+    *request->least = least;
     return best->seconds < INFINITY;
 }
 

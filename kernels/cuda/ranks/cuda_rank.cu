@@ -625,7 +625,7 @@ template <typename T> bool rank_shape(const struct cuda_question *asked, struct 
     *form = each_form(asked, op->missing ? reinterpret_cast<const void *>(&rank_kernel<T, true>)
                                          : reinterpret_cast<const void *>(&rank_kernel<T, false>));
     form->operations_per_update = look * static_cast<double>(op->tap_count) *
-                                  (op->rank == 0 || op->rank + 1 == op->tap_count ? 1 : 1 + rounds);
+                                  (op_takes_extreme(op) ? 1 : 1 + rounds);
     return true;
 }
 

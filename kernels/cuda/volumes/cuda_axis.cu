@@ -872,11 +872,6 @@ bool has_few_gaps(const struct op *op)
     return gaps == 0 || (op->kind != OP_RANK && gaps <= 2 && op->tap_count > 2 * gaps + 1);
 }
 
-bool is_extreme(const struct op *op)
-{
-    return op->kind == OP_RANK && op->tap_count > 1 && (op->rank == 0 || op->rank + 1 == op->tap_count);
-}
-
 /* Call act with the form for an op. */
 template <typename T, typename Act> auto with_form(const struct op *op, Act act)
 {
@@ -974,7 +969,7 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
 {
     const struct op *op = asked->op;
 
-    if (!(op_is_chain(op) || is_extreme(op)) || op->tap_count == 0)
+    if (!(op_is_chain(op) || (op_takes_extreme(op) && op->tap_count > 1)) || op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps and extremes run in passes");
     if (axis_of(op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
