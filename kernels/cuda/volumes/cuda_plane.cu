@@ -598,7 +598,7 @@ template <typename T, typename Act> static auto choose(enum plane_kind kind, Act
     case PLANE_STAR2:
         return act(plane_form<T, STEP_STAR, 2, false, 3, 4, 4, PLANE_IN_L2, 32>());
     case PLANE_STAR3:
-        return act(plane_form<T, STEP_STAR, 3, false, 2, 4, 4, PLANE_IN_L2, 36>());
+        return act(plane_form<T, STEP_STAR, 3, false, 2, 4, 4, PLANE_IN_L2, 64>());
     case PLANE_STAR4:
         return act(plane_form<T, STEP_STAR, 4, false, 2, 4, 4 - fewer, PLANE_IN_L2, 64>());
     case PLANE_THREE:
