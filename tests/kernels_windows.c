@@ -198,6 +198,25 @@ START_TEST(ranks_in_tiles)
 }
 END_TEST
 
+/* Windows that a GPU takes in several launches: each has one sample more than whole launches do. */
+START_TEST(extremes_in_launches)
+{
+    static const char *const filters[] = {"max:125,x", "min:125,y", "max:250,y", "min:250,x"};
+    const char *filter = filters[_i];
+
+    for (size_t i = 0; i < EDGE_RULES; i++) {
+        char options[100];
+        bool across = strchr(filter, 'y') != NULL;
+        struct trial trial = {.options = options,
+                              .grid = grid_make(2, across ? 3 : 523, across ? 523 : 3, 1),
+                              .work = (i + (size_t)_i) % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .fill = i % 3 == 0 ? FILL_SPECIAL : FILL_RANDOM};
+        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
 /* Extents less than a window, less than a vector, and around one or two. */
 static const size_t narrow_extents[][3] = {{1, 1, 1},  {2, 3, 1},   {7, 1, 5},  {3, 4, 2},  {65, 2, 1},
                                            {64, 3, 2}, {127, 5, 1}, {31, 6, 3}, {33, 1, 4}, {129, 2, 2}};
@@ -545,6 +564,7 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, square_windows, 1, 17);
     tcase_add_test(tests, gradients_of_pictures);
     tcase_add_loop_test(tests, ranks_in_tiles, 0, (int)LENGTH(rank_filters));
+    tcase_add_loop_test(tests, extremes_in_launches, 0, 4);
     tcase_add_loop_test(tests, narrow_ranks, 0, (int)LENGTH(rank_filters));
     return tests;
 }

@@ -30,7 +30,7 @@ enum axis { AXIS_X, AXIS_ROW, AXIS_PLANE, AXIS_NONE };
 /* One launch. A line is what the axis sees of the field. Along x it is a row, and a place a column; across x
  * it is the rows of one column, and places are those of the axis. */
 template <typename T> struct axis_job {
-    /* Taps of a launch: a piece of as many rows as a warp has lanes then fits into 48 KiB. */
+    /* Weights of a launch: a piece of as many rows as a warp has lanes then fits into 48 KiB. */
     static constexpr int Most = 1000 / sizeof(T);
 
     const T *from;     /* place 0 of the first line */
@@ -880,10 +880,19 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
+/* Taps of a launch. Extremes have no weights, and where a block may have 96 KiB, twice as many fit. */
+template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op)
+{
+    return (op->kind == OP_RANK && limits->shared_per_block >= 96 * 1024 ? 2 : 1) * axis_job<T>::Most;
+}
+
 /* The taps of a launch, from one on. Returns the first one that is left. */
-template <typename T> size_t take_taps(const struct op *op, size_t first, axis_job<T> *job)
+template <typename T>
+size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t first, axis_job<T> *job)
 {
     const enum axis axis = axis_of(op);
+    const int most = most_taps<T>(limits, op), left = static_cast<int>(op->tap_count - first);
+    const int count = left == most + 1 ? most - 1 : most; /* windows of extremes have two samples at least */
     size_t next = first;
 
     job->low = offset_along(axis, &op->taps[first]);
@@ -894,13 +903,14 @@ template <typename T> size_t take_taps(const struct op *op, size_t first, axis_j
         weight = T(0);
     for (; next < op->tap_count; next++) {
         const int place = offset_along(axis, &op->taps[next]) - job->low;
-        if (place >= axis_job<T>::Most)
+        if (place >= count)
             break;
         if (place > job->span) {
             job->gap = job->gap_end > 0 ? job->gap : before + job->span;
             job->gap_end = before + place;
         }
-        job->weights[before + place] = static_cast<T>(op->taps[next].weight);
+        if (op->kind != OP_RANK)
+            job->weights[before + place] = static_cast<T>(op->taps[next].weight);
         job->span = place + 1;
     }
     job->resumes = first > 0;
@@ -909,7 +919,9 @@ template <typename T> size_t take_taps(const struct op *op, size_t first, axis_j
 }
 
 /* The first launch of an op, without its fields. */
-template <typename T> axis_job<T> job_of(const struct op *op, const struct shape *shape, struct range planes)
+template <typename T>
+axis_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                   struct range planes)
 {
     const enum axis axis = axis_of(op);
     const int rows = static_cast<int>(shape->rows), count = static_cast<int>(planes.count);
@@ -926,15 +938,16 @@ template <typename T> axis_job<T> job_of(const struct op *op, const struct shape
     job.sign = op->descends ? T(-1) : T(1);
     job.flip = op->rank > 0 ? -1 : 0;
     job.reach = axis == AXIS_X ? op->x : axis == AXIS_ROW ? op->row : op->plane;
-    take_taps(op, 0, &job);
+    take_taps(limits, op, 0, &job);
     return job;
 }
 
 template <typename Form> void describe(const struct cuda_question *asked, struct cuda_form *form)
 {
     using T = typename Form::T;
-    const axis_job<T> job = job_of<T>(asked->op, asked->shape, {0, asked->shape->planes});
-    const double launches = static_cast<double>(cuda_ceil_divide(span_of(asked->op), axis_job<T>::Most));
+    const axis_job<T> job = job_of<T>(asked->limits, asked->op, asked->shape, {0, asked->shape->planes});
+    const double launches =
+        static_cast<double>(cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op)));
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
@@ -998,7 +1011,7 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
     const enum axis axis = axis_of(op);
     const long long first_plane = axis == AXIS_PLANE ? 0 : static_cast<long long>(from->planes.first);
     const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
-    axis_job<T> job = job_of<T>(op, &shape, from->planes);
+    axis_job<T> job = job_of<T>(from->limits, op, &shape, from->planes);
     cudaError_t error = cudaSuccess;
 
     if (from->planes.count == 0)
@@ -1011,7 +1024,7 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
     job.edge = cuda_edge_of<T>(from->op);
     job.amount = static_cast<T>(op->amount);
     for (size_t next = 0; next < op->tap_count && error == cudaSuccess;) {
-        next = take_taps(op, next, &job);
+        next = take_taps(from->limits, op, next, &job);
         if (op->kind == OP_UNSHARP && job.ends)
             job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
         error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
