@@ -35,6 +35,17 @@ for i in 1 2 3 4 5 6 7; do
     voxfilt -q -D cpu -i v8.raw -n 8 -f scale:0.$i,$i -o in/$i.raw
 done
 
+# ---------------------------------------------------------------- shared memory
+
+# Windows of several lengths have one kernel, which is permitted as much as each of them needs.
+make_volume -d 600,4,2 -o rows.raw
+windows='-i rows.raw -d 600,4,2 -t f32 -f max:249,x -f max:130,x -f min:140,x'
+# shellcheck disable=SC2086  # words
+voxfilt -q -D cpu $windows -o cpu.raw
+# shellcheck disable=SC2086
+accepts 'long windows of several lengths' '' with 1 -q -D cuda $windows -o gpu.raw
+same 'long windows' cpu.raw gpu.raw
+
 # ---------------------------------------------------------------- names
 
 v8()

@@ -198,7 +198,7 @@ START_TEST(ranks_in_tiles)
 }
 END_TEST
 
-/* Windows that a GPU takes in several launches: each has one sample more than whole launches do. */
+/* Windows that some GPUs take in several launches: each has one sample more than whole launches do. */
 START_TEST(extremes_in_launches)
 {
     static const char *const filters[] = {"max:125,x", "min:125,y", "max:250,y", "min:250,x"};

@@ -564,7 +564,7 @@ enum { WORSE_MOST = 4 };
 /* Find the columns that take the least time. They are cut along y first, since then rows are read and written
    whole, and along x as far as that helps. Along y, the narrowest are tried first, and wider ones as long as
    they fit. If none fits, the fault is that of those that need the least memory, which request->least tells:
-   the narrowest may need more, since each thread reads more parts of rows. */
+   the narrowest may need more, since each thread then has memory to read parts of rows together. */
 static bool find_columns(struct pipeline *pipeline, const struct plan_request *request, const size_t unit[2],
                          struct pipeline_way *best, struct fault *fault)
 {
@@ -578,6 +578,7 @@ static bool find_columns(struct pipeline *pipeline, const struct plan_request *r
         struct pipeline_way here = {.seconds = INFINITY}, way;
         struct fault misfit;
         for (size_t down = most[1]; down > 0 && across * down > 1; down -= size_most(1, down / 4)) {
+            *request->least = SIZE_MAX;
             if (!try_columns(pipeline, request, unit, across, down, &way, &misfit)) {
                 if (*request->least < least) {
                     least = *request->least;

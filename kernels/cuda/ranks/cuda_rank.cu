@@ -624,8 +624,8 @@ template <typename T> bool rank_shape(const struct cuda_question *asked, struct 
         return cuda_refuse(asked->refusal, "nothing is chosen by its rank");
     *form = each_form(asked, op->missing ? reinterpret_cast<const void *>(&rank_kernel<T, true>)
                                          : reinterpret_cast<const void *>(&rank_kernel<T, false>));
-    form->operations_per_update = look * static_cast<double>(op->tap_count) *
-                                  (op_takes_extreme(op) ? 1 : 1 + rounds);
+    form->operations_per_update =
+        look * static_cast<double>(op->tap_count) * (op_takes_extreme(op) ? 1 : 1 + rounds);
     return true;
 }
 

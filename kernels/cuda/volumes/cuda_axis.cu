@@ -16,7 +16,7 @@
  *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
  * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
- *   where weights do not fit into one.
+ *   where a window does not fit into one.
  * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
@@ -957,8 +957,9 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
     form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
-    form->operations_per_update =
-        Form::Extremes ? 12.0 * (job.span + Form::Samples) / Form::Samples : cuda_operations(asked->op);
+    form->operations_per_update = Form::Extremes
+                                      ? 12.0 * (span_of(asked->op) + launches * Form::Samples) / Form::Samples
+                                      : cuda_operations(asked->op);
     form->reached = Form::Reached;
 }
 
@@ -998,10 +999,15 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
     return true;
 }
 
+/* Launches of other spans share the kernel, and what it was permitted last. */
 template <typename Form> cudaError_t launch(const axis_job<typename Form::T> &job, cudaStream_t stream)
 {
-    return CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), Form::shared_bytes(job),
-                       axis_kernel<Form>, job);
+    const size_t shared = Form::shared_bytes(job);
+    const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
+
+    return error != cudaSuccess
+               ? error
+               : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);
 }
 
 template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
