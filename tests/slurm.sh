@@ -116,8 +116,11 @@ else
     result $? 'srun that MPI does not know'
 fi
 timeout 60 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi -i none.raw -n 4 -o out > ../stdout 2> ../stderr < /dev/null
-[ $? = 4 ] && [ "$(grep '^voxfilt-mpi' ../stderr)" = 'voxfilt-mpi: none.raw: No such file or directory' ]
-result $? 'a failure has its status and one line'
+status=$?
+[ $status = 4 ] && [ "$(grep '^voxfilt-mpi' ../stderr)" = 'voxfilt-mpi: none.raw: No such file or directory' ]
+met=$?
+[ $met = 0 ] || cat ../stderr
+result $met "a failure has its status and one line (status $status)"
 
 # ---------------------------------------------------------------- ended
 
