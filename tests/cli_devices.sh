@@ -1,6 +1,6 @@
 #!/bin/sh
-# Several GPUs, which are emulated: how they are named, what is refused, and a file at a time on each. Prints a line a case
-# and fails if one does.
+# GPUs, which are emulated: the shared memory that kernels of one are permitted, how several are named, what is refused, and a
+# file at a time on each. Prints a line a case and fails if one does.
 set -u
 
 # shellcheck source=tests/commandbook.sh
