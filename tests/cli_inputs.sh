@@ -68,7 +68,7 @@ refuses 6 'voxfilt: standard input: the grid is too large: 1000000 x 1000000 x 1
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 2048 -o /dev/null
-refuses 6 'voxfilt: --memory: this job needs 10 B, and 1 B are allowed' v8 -f identity -m 1 -o out
+refuses 6 'voxfilt: --memory: this job needs 10 B, and 1 B are allowed' v8 -f identity -j 1 -m 1 -o out
 refuses 2 'voxfilt: --device: abacus: no such device (--list names them)' v8 -D abacus -o out
 refuses 2 'voxfilt: --device: cpu:x: no such device; did you mean cpu?' v8 -D cpu:x -o out
 refuses 5 'voxfilt: --device: cpu:1: this machine has only cpu:0' v8 -D cpu:1 -o out

@@ -18,8 +18,9 @@ make_volumes
     volume_as_one 2 .raw $tall -s 300 -e wrap --until 0.5
 }
 
-# If a node has too little memory that all of its ranks see, planes go in messages. MPICH does not start with so little.
-if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr; then
+# If a node has too little memory that all of its ranks see, planes go in messages. MPICH does not start with so little, and
+# what is mounted over /dev/shm hides files there.
+if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr && [ "${here#/dev/shm/}" = "$here" ]; then
     cat large.raw large.raw > deep.raw
     export LAUNCHER="$MPIRUN"
     # shellcheck disable=SC2016  # for the script
@@ -30,7 +31,7 @@ if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr; t
     has_turn && volume_as_one 2 .raw -i deep.raw -d 300,200,90 -t u8 -s 60 --flux pm1 --scale 30
     MPIRUN=$LAUNCHER
 else
-    skip 'little memory for all ranks of a node: this needs Open MPI and a mount of its own'
+    skip 'little memory for all ranks of a node: this needs Open MPI, a mount of its own, and TMPDIR elsewhere'
 fi
 
 # Nor does a rank need it that MPI cannot give such memory. It has its types in registers, whatever they are.
@@ -236,7 +237,7 @@ if has cc && cc -shared -fPIC -o "$broken.so" "$broken.c"; then
     same 'and writes the same bytes' single.raw one.raw
     for told in 'SLURM_STEP_NUM_TASKS=1' 'OMPI_COMM_WORLD_SIZE=1 PMI_SIZE=2' 'OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=1' \
         'PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2' 'PMI_SIZE=one' 'UNKNOWN_LAUNCHER=1'; do
-        rm alone.raw
+        rm -f alone.raw
         # shellcheck disable=SC2086
         refuses_all 1 'voxfilt-mpi: MPI cannot be started' alone $told
     done
