@@ -199,10 +199,12 @@ START_TEST(ranks_in_tiles)
 END_TEST
 
 /* Windows that some GPUs take in several launches: each has one sample more than whole launches do. */
+static const char *const launch_filters[] = {"max:125,x", "min:125,y", "max:250,y",
+                                             "min:250,x", "max:500,x", "min:500,y"};
+
 START_TEST(extremes_in_launches)
 {
-    static const char *const filters[] = {"max:125,x", "min:125,y", "max:250,y", "min:250,x"};
-    const char *filter = filters[_i];
+    const char *filter = launch_filters[_i];
 
     for (size_t i = 0; i < EDGE_RULES; i++) {
         char options[100];
@@ -210,6 +212,26 @@ START_TEST(extremes_in_launches)
         struct trial trial = {.options = options,
                               .grid = grid_make(2, across ? 3 : 523, across ? 523 : 3, 1),
                               .work = (i + (size_t)_i) % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .fill = i % 3 == 0 ? FILL_SPECIAL : FILL_RANDOM};
+        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
+/* Windows so long, in so many lines, that a block of an emulated GPU takes several turns. */
+static const char *const turn_filters[] = {"max:20,z", "min:43,y", "max:150,z", "min:290,y"};
+
+START_TEST(extremes_in_turns)
+{
+    const char *filter = turn_filters[_i];
+    const bool along_z = strchr(filter, 'z') != NULL;
+
+    for (size_t i = 0; i < EDGE_RULES; i++) {
+        char options[100];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(3, 5, along_z ? 24 : 190, along_z ? 190 : 24),
+                              .work = i % 2 == 0 ? WORK_F32 : WORK_F64,
                               .fill = i % 3 == 0 ? FILL_SPECIAL : FILL_RANDOM};
         snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i));
         trial_check(&trial, true);
@@ -564,7 +586,8 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, square_windows, 1, 17);
     tcase_add_test(tests, gradients_of_pictures);
     tcase_add_loop_test(tests, ranks_in_tiles, 0, (int)LENGTH(rank_filters));
-    tcase_add_loop_test(tests, extremes_in_launches, 0, 4);
+    tcase_add_loop_test(tests, extremes_in_launches, 0, LENGTH(launch_filters));
+    tcase_add_loop_test(tests, extremes_in_turns, 0, LENGTH(turn_filters));
     tcase_add_loop_test(tests, narrow_ranks, 0, (int)LENGTH(rank_filters));
     return tests;
 }

@@ -153,20 +153,36 @@ static double predict_stage(const struct prediction_case *expected, struct group
 #define ASSUMED_READ_BYTES_PER_SECOND      7.7e9
 #define ASSUMED_CONVERTED_BYTES_PER_SECOND 10e9
 
+/* Of the threads that read, one is busy at a time. */
+static double reading_seconds(const struct prediction_case *expected)
+{
+    return expected->read_bytes / ASSUMED_READ_BYTES_PER_SECOND;
+}
+
+static double converting_seconds(const struct prediction_case *expected)
+{
+    return expected->file_bytes / ASSUMED_CONVERTED_BYTES_PER_SECOND /
+           (double)thread_count(expected->device.threads);
+}
+
+/* Whether a CPU reads while it computes, by a processor that does nothing else. */
+static bool reads_aside(const struct prediction_case *expected)
+{
+    return !expected->held && thread_count(expected->device.threads) < thread_processors();
+}
+
 /* The time in which a CPU computes if other threads read meanwhile and have no processor of their own. A part
-   of the reading falls into the time in which samples are converted. Of the threads that read, one is busy at
-   a time, and it gets as much of the processors as each thread that computes. Writing was found to take
-   little from computing. */
+   of the reading falls into the time in which samples are converted. The thread that reads gets as much of
+   the processors as each thread that computes. Writing was found to take little from computing. */
 static double beside_reading(const struct prediction_case *expected, double seconds)
 {
     const double threads = (double)thread_count(expected->device.threads);
-    const double processors = (double)thread_processors();
-    const double reading = expected->read_bytes / ASSUMED_READ_BYTES_PER_SECOND / processors;
-    const double converting = expected->file_bytes / ASSUMED_CONVERTED_BYTES_PER_SECOND / threads;
+    const double reading = reading_seconds(expected) / (double)thread_processors();
 
-    if (expected->held || threads < processors || seconds == 0.0)
+    if (expected->held || reads_aside(expected) || seconds == 0.0)
         return seconds;
-    return fmin(seconds + reading * seconds / (seconds + converting), seconds * (threads + 1.0) / threads);
+    return fmin(seconds + reading * seconds / (seconds + converting_seconds(expected)),
+                seconds * (threads + 1.0) / threads);
 }
 
 static double predict_computing(const struct prediction_case *expected, const struct backend *backend,
@@ -181,15 +197,21 @@ static double predict_computing(const struct prediction_case *expected, const st
         wisdom_name_device(&group.together, backend, index, expected->device.threads, count);
     for (size_t i = 0; i < expected->step_count; i++)
         seconds += predict_stage(expected, &group, i);
-    return backend == &backend_cpu ? beside_reading(expected, seconds) : seconds;
+    return seconds;
 }
 
-/* Seconds that a device should take, from its start to the last sample back on the host. */
+/* Seconds that a device should take, from its start to the last sample back on the host. A CPU's threads
+   take turns at all of it, but for reading aside. */
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index)
 {
     struct prediction_overhead overhead = prediction_overhead(expected, backend);
+    double computing = predict_computing(expected, backend, index, 1);
 
-    return overhead.start + fmax(overhead.moving, predict_computing(expected, backend, index, 1));
+    if (backend != &backend_cpu)
+        return overhead.start + fmax(overhead.moving, computing);
+    computing += converting_seconds(expected);
+    return reads_aside(expected) ? fmax(reading_seconds(expected), computing)
+                                 : reading_seconds(expected) + computing;
 }
 
 /* The driver makes contexts one after the other, whoever asks, and takes them apart likewise: a second H200
@@ -211,5 +233,7 @@ double prediction_together(const struct prediction_case *expected, const struct 
 
 double prediction_computing(const struct prediction_case *expected, const struct devices *devices)
 {
-    return predict_computing(expected, devices->backend, devices->indices[0], devices->count);
+    const double seconds = predict_computing(expected, devices->backend, devices->indices[0], devices->count);
+
+    return devices->backend == &backend_cpu ? beside_reading(expected, seconds) : seconds;
 }

@@ -895,17 +895,45 @@ template <typename Form> static struct cuda_tiles tile(long long nx, long long r
     return {across, across, 0, CUDA_WARP, 0};
 }
 
-/* Planes of a walk, if the device runs `residents` blocks at once, and `columns` tiles cover a plane's
- * channels. */
-template <typename Form> static long long chunk_of(long long planes, long long columns, long long residents)
+/* Blocks that a device runs at once. */
+template <typename Form> static int residents_on(const struct cuda_limits *limits)
 {
+    return limits->multiprocessors * Form::residents(limits->code);
+}
+
+/* Rows of a walk through a picture that relaxes samples. Multiprocessors are busy with arithmetic, so what
+   counts is how many rows the one has that has most. A walk also takes the time of half a row to start.
+   Blocks that are fewer than a multiprocessor runs at once take longer, each for itself; and those that do
+   not all begin at once end at different times. */
+template <typename Form>
+static long long relaxed_rows(const struct cuda_limits *limits, long long rows, long long columns)
+{
+    const long long most = most_planes<Form>() / Form::Rows, at_once = Form::residents(limits->code);
+    const auto cost = [=](long long turns, long long walks) {
+        const long long blocks = cuda_ceil_divide(columns * walks, Form::Warps);
+        const long long each = cuda_ceil_divide(blocks, limits->multiprocessors), left = each % at_once;
+        const double time =
+            static_cast<double>(each - left) + (left > 0 ? 1 + 0.6 * left : 0) + (each > at_once ? 0.3 : 0);
+        return time * (static_cast<double>(turns * Form::Rows) + 0.5);
+    };
+
+    return Form::Rows * cuda_march_chunk(cuda_ceil_divide(rows, Form::Rows), most, cost);
+}
+
+/* Planes of a walk, if `columns` tiles cover a plane's channels. */
+template <typename Form>
+static long long chunk_of(const struct cuda_limits *limits, long long planes, long long columns)
+{
+    const long long residents = residents_on<Form>(limits);
+
     if (Form::Volume)
         return cuda_march_chunk(planes, most_planes<Form>(), [=](long long length, long long chunks) {
             return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 1));
         });
-    /* Beside relaxations, what is read twice takes no time. */
-    return cuda_strip_rows(columns, planes, Form::Rows, Form::Relaxes ? 0 : Form::Rows,
-                           residents * Form::Warps, most_planes<Form>());
+    if (Form::Relaxes)
+        return relaxed_rows<Form>(limits, planes, columns);
+    return cuda_strip_rows(columns, planes, Form::Rows, Form::Rows, residents * Form::Warps,
+                           most_planes<Form>());
 }
 
 template <typename Form> static long long blocks_of(long long planes, long long columns, long long chunk)
@@ -937,14 +965,14 @@ template <typename Form> static void describe(const struct cuda_question *asked,
     const long long columns =
         tile<Form>(static_cast<long long>(shape->nx), static_cast<long long>(shape->rows)).count() *
         groups_of(asked->op);
-    const int residents = asked->limits->multiprocessors * Form::residents(asked->limits->code);
 
     form->tile_x = Form::Width;
     form->tile_y = Form::Volume ? Form::Warps * Form::Rows : Form::Rows;
     form->tile_z = Form::Volume ? 1 : 0;
-    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
-    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
-                                             : static_cast<int>(chunk_of<Form>(planes, columns, residents));
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents_on<Form>(asked->limits);
+    form->coarsen = asked->wish->coarsen > 0
+                        ? asked->wish->coarsen
+                        : static_cast<int>(chunk_of<Form>(asked->limits, planes, columns));
     form->grid = dim3(cuda_blocks(blocks_of<Form>(planes, columns, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->kernel = reinterpret_cast<const void *>(&faces_kernel<Form>);
@@ -1014,7 +1042,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
 {
     faces_job<Form> job = job_of<Form>(from);
     const long long planes = job.end - job.first;
-    const int residents = from->form->resident_blocks;
+    const bool chooses = from->form->resident_blocks > 0;
 
     if (planes == 0)
         return cudaSuccess;
@@ -1023,7 +1051,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     job.tiles = tile<Form>(job.from.nx, job.from.rows);
     const long long columns = static_cast<long long>(job.tiles.count()) * groups;
     job.chunk =
-        residents > 0 ? static_cast<int>(chunk_of<Form>(planes, columns, residents)) : from->form->coarsen;
+        chooses ? static_cast<int>(chunk_of<Form>(from->limits, planes, columns)) : from->form->coarsen;
     job.tiles.all_last = job.tiles.last * static_cast<unsigned>(groups * cuda_ceil_divide(planes, job.chunk));
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(blocks_of<Form>(planes, columns, job.chunk))),
                        dim3(Form::Threads), 0, faces_kernel<Form>, job);

@@ -22,6 +22,8 @@
 #include "kernels/cuda/shared/cuda_order.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -44,7 +46,8 @@ template <typename T> struct axis_job {
     int lines;         /* to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
-    int tiles; /* along x: side by side */
+    int turns; /* of a block, one after the other: tiles beside each other along the axis; chains take one */
+    int tiles; /* along x: blocks side by side */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
@@ -217,30 +220,34 @@ template <typename Type, bool Extremes_> struct line_form {
         return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 - Extremes : 2);
     }
 
-    /* Places that a block looks up; the last ones are loaded and not used. */
-    static __host__ __device__ constexpr int sources(int span)
+    /* Places of a block. */
+    static __host__ __device__ int rows(const axis_job<T> &job)
     {
-        return Rows + span - 1 + Ahead;
+        return Extremes ? job.turns * Rows : Rows;
     }
-    /* Groups of places whose extremes a block finds before those of windows. */
-    static __host__ __device__ constexpr int groups(int span)
+    /* Places that it looks up; the last ones are loaded and not used. */
+    static __host__ __device__ int sources(const axis_job<T> &job)
     {
-        return Extremes && span >= Grouped ? (Rows + span - 1) / Samples : 0;
+        return rows(job) + job.span - 1 + Ahead;
+    }
+    /* Groups of places whose extremes it finds before those of windows. */
+    static __host__ __device__ int groups(const axis_job<T> &job)
+    {
+        return Extremes && job.span >= Grouped ? (rows(job) + job.span - 1) / Samples : 0;
     }
     /* In shared memory, groups come first. */
-    static __host__ __device__ constexpr int group_bytes(int span)
+    static __host__ __device__ int group_bytes(const axis_job<T> &job)
     {
-        return groups(span) * CUDA_WARP * 16;
+        return groups(job) * CUDA_WARP * 16;
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(group_bytes(job.span)) +
-               static_cast<size_t>(sources(job.span)) * sizeof(int);
+        return static_cast<size_t>(group_bytes(job)) + static_cast<size_t>(sources(job)) * sizeof(int);
     }
     static dim3 grid(const axis_job<T> &job)
     {
         return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, Rows)),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, rows(job))),
                     static_cast<unsigned>(job.lines));
     }
 };
@@ -282,8 +289,9 @@ template <typename Form> struct line_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
 
     const axis_job<T> &job;
-    const int x, origin, begin; /* this thread's first column, its block's first place, its own */
-    const int *const sources;   /* of what the first tap of its first sample reads, and of what lies behind */
+    const int x, origin; /* this thread's first column, its block's first place */
+    int begin;           /* its own in this turn */
+    const int *sources;  /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
     const T outside;
     group_pack<typename order_for<T>::type> *const groups;
@@ -291,7 +299,7 @@ template <typename Form> struct line_tile {
     CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
         : job(job_),
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
+          origin(job.first + static_cast<int>(blockIdx.y) * Form::rows(job)),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
           sources(table + (begin - origin)), from(own(job.from)),
           outside(job.outside(static_cast<int>(blockIdx.z))),
@@ -324,7 +332,7 @@ template <typename Form> struct line_tile {
 
     CUDA_INLINE int last_read() const
     {
-        return min(origin + Form::Rows, job.end) - 1 + job.low + job.span - 1;
+        return min(origin + Form::rows(job), job.end) - 1 + job.low + job.span - 1;
     }
 
     /* Whether no thread of the block has to look whether a row lies outside the grid. */
@@ -450,7 +458,7 @@ template <typename Form> struct line_tile {
     {
         const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
 
-        for (int group = warp; group < Form::groups(job.span) && x < job.nx; group += Form::Warps) {
+        for (int group = warp; group < Form::groups(job) && x < job.nx; group += Form::Warps) {
             order least[Pack], places[Pack];
             const int number = (group - warp) * Samples;
             read_places<Inside>(number, least);
@@ -468,12 +476,20 @@ template <typename Form> struct line_tile {
         const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
         const int first = (begin - origin) / Samples;
 
-        if (Form::groups(job.span) == 0)
+        if (Form::groups(job) == 0)
             find_extremes(job, read, found);
         else
             take_windows<Samples, Pack>(
                 job, read, job.span / Samples * Samples,
                 [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
+    }
+
+    /* Go on to the next turn, if this thread has a part of it. */
+    CUDA_INLINE bool turn()
+    {
+        begin += Form::Rows;
+        sources += Form::Rows;
+        return begin < min(origin + Form::rows(job), job.end);
     }
 
     template <bool Inside> CUDA_INLINE void run() const
@@ -534,19 +550,24 @@ template <typename Type, bool Extremes_> struct row_form {
         return cuda_residents(code, Threads,
                               (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
     }
-    /* Groups of columns of a row whose extremes a block finds before those of windows; in shared memory, they
-       are behind the piece, an odd number from a row to the next. */
-    static __host__ __device__ constexpr int groups(int span)
+    /* Columns of a block. */
+    static __host__ __device__ int columns(const axis_job<T> &job)
     {
-        return Extremes && span >= Grouped ? (Columns + span - 1) / Samples : 0;
+        return Extremes ? job.turns * Columns : Columns;
+    }
+    /* Groups of columns of a row whose extremes it finds before those of windows; in shared memory, they are
+       behind the piece, an odd number from a row to the next. */
+    static __host__ __device__ int groups(const axis_job<T> &job)
+    {
+        return Extremes && job.span >= Grouped ? (columns(job) + job.span - 1) / Samples : 0;
     }
     static __host__ __device__ int piece_bytes(const axis_job<T> &job)
     {
-        return Rows * row_piece<T>(job.low, job.span, Columns).pitch() * 16;
+        return Rows * row_piece<T>(job.low, job.span, columns(job)).pitch() * 16;
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        const int of_groups = groups(job.span) > 0 ? Rows * (groups(job.span) | 1) : 0;
+        const int of_groups = groups(job) > 0 ? Rows * (groups(job) | 1) : 0;
 
         return static_cast<size_t>(piece_bytes(job)) + static_cast<size_t>(of_groups) * sizeof(T);
     }
@@ -594,8 +615,8 @@ template <typename Form> struct row_tile {
     CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared)
         : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::Columns),
-          columns(min(Form::Columns, (job.nx - begin + Samples - 1) / Samples * Samples)),
+          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::columns(job)),
+          columns(min(Form::columns(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
           piece(job.low, job.span, columns),
           first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
           rows(min(Form::Rows, job.lines - first)), stage(shared)
@@ -647,12 +668,12 @@ template <typename Form> struct row_tile {
         __syncthreads();
     }
 
-    CUDA_INLINE void start(T (&sums)[Samples]) const
+    CUDA_INLINE void start(int place, T (&sums)[Samples]) const
     {
         open(sums);
         if (!job.resumes)
             return;
-        const int column = begin + warp * Samples;
+        const int column = begin + place;
         const T *const row = job.to + read(lane) * job.line;
 #pragma unroll
         for (int s = 0; s < Samples; s++) {
@@ -709,36 +730,38 @@ template <typename Form> struct row_tile {
     CUDA_INLINE order *groups() const
     {
         return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
-               lane * (Form::groups(job.span) | 1);
+               lane * (Form::groups(job) | 1);
     }
 
-    /* Groups begin with the first column that the tile reads, and warps share them. */
+    /* Groups begin with the first column that the tile reads, and warps share them. Every eighth lane has its
+       row in the same banks, so that these lanes go through a pack in other orders. */
     CUDA_INLINE void make_groups() const
     {
-        const int count = (columns + job.span - 1) / Samples;
+        const int count = (columns + job.span - 1) / Samples, swapped = lane / 8 % Pack;
         const T *const cells = staged(lane) + piece.skipped;
 
         for (int group = warp; group < count; group += Form::Warps) {
-            order least = place_of(job, cells[group * Samples]);
+            order least = place_of(job, cells[group * Samples + swapped]);
 #pragma unroll
             for (int k = 1; k < Samples; k++)
-                least = lesser(least, place_of(job, cells[group * Samples + k]));
+                least = lesser(least, place_of(job, cells[group * Samples + (k ^ swapped)]));
             groups()[group] = least;
         }
         __syncthreads();
     }
 
-    CUDA_INLINE void find(T (&sums)[Samples]) const
+    /* The extremes of windows whose first samples lie at a place of the tile. */
+    CUDA_INLINE void find(int place, T (&sums)[Samples]) const
     {
-        const T *const cells = staged(lane) + warp * Samples + piece.skipped;
-        const order *const from = groups() + warp;
+        const T *const cells = staged(lane) + place + piece.skipped;
+        const order *const from = groups() + place / Samples;
         const auto read = [&](int number, order(&place)[1]) { place[0] = place_of(job, cells[number]); };
         T found[Samples][1];
 
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             found[s][0] = sums[s];
-        if (Form::groups(job.span) == 0)
+        if (Form::groups(job) == 0)
             find_extremes(job, read, found);
         else
             take_windows<Samples, 1>(
@@ -760,15 +783,16 @@ template <typename Form> struct row_tile {
         }
     }
 
-    CUDA_INLINE void store() const
+    /* The columns of a turn. */
+    CUDA_INLINE void store(int turn) const
     {
-        const int x = begin + lane * Pack;
+        const int place = turn * Form::Columns + lane * Pack, x = begin + place;
         T *to = job.to + (first + warp) * job.line;
 
 #pragma unroll 1
         for (int row = warp; row < rows && x < job.nx; row += Form::Warps) {
             T sums[Pack];
-            cuda_load_packs<Pack>(staged(row) + lane * Pack, sums);
+            cuda_load_packs<Pack>(staged(row) + place, sums);
             if (job.edge.rule == EDGE_HOLD)
                 hold(row, x, sums);
             cuda_store_columns<Pack>(to, x, x, job.nx, sums);
@@ -776,27 +800,35 @@ template <typename Form> struct row_tile {
         }
     }
 
+    /* Results go where no later turn reads. */
     CUDA_INLINE void run() const
     {
-        T sums[Samples];
-
-        const bool works = warp * Samples < columns;
+        const int turns = Form::columns(job) / Form::Columns;
 
         fetch();
-        if (Form::groups(job.span) > 0)
+        if (Form::groups(job) > 0)
             make_groups();
-        if (works) {
-            start(sums);
-            if constexpr (Form::Extremes)
-                find(sums);
-            else
-                chain(sums);
+#pragma unroll 1
+        for (int turn = 0; turn < turns; turn++) {
+            const int place = turn * Form::Columns + warp * Samples;
+            const bool works = place < columns;
+            T sums[Samples];
+
+            if (works) {
+                start(place, sums);
+                if constexpr (Form::Extremes)
+                    find(place, sums);
+                else
+                    chain(sums);
+            }
+            __syncthreads();
+            if (works)
+                cuda_put(staged(lane) + place, sums);
         }
         __syncthreads();
-        if (works)
-            cuda_put(staged(lane) + warp * Samples, sums);
-        __syncthreads();
-        store();
+#pragma unroll 1
+        for (int turn = 0; turn < turns; turn++)
+            store(turn);
     }
 };
 
@@ -810,13 +842,12 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
 {
     using form = line_form<T, Extremes>;
     CUDA_SHARED(char, shared);
-    int *const table = reinterpret_cast<int *>(shared + form::group_bytes(job.span));
-    const line_tile<form> tile(job, shared, table);
+    int *const table = reinterpret_cast<int *>(shared + form::group_bytes(job));
+    line_tile<form> tile(job, shared, table);
 
-    look_up(table, form::sources(job.span), tile.origin + job.low, tile.last_read(), job.edge.rule,
-            job.places);
+    look_up(table, form::sources(job), tile.origin + job.low, tile.last_read(), job.edge.rule, job.places);
     __syncthreads();
-    if (form::groups(job.span) > 0) {
+    if (form::groups(job) > 0) {
         if (tile.is_inside())
             tile.template make_groups<true>();
         else
@@ -825,10 +856,12 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
     }
     if (tile.x >= job.nx || tile.begin >= job.end)
         return;
-    if (tile.is_inside())
-        tile.template run<true>();
-    else
-        tile.template run<false>();
+    do {
+        if (tile.is_inside())
+            tile.template run<true>();
+        else
+            tile.template run<false>();
+    } while (Extremes && tile.turn());
 }
 
 template <typename Form>
@@ -880,10 +913,41 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* Taps of a launch. Extremes have no weights, and where a block may have 96 KiB, twice as many fit. */
+/* Taps of a launch. Extremes have no weights, and more of them fit where a block may have more memory than 64
+   KiB. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op)
 {
-    return (op->kind == OP_RANK && limits->shared_per_block >= 96 * 1024 ? 2 : 1) * axis_job<T>::Most;
+    const int times = static_cast<int>(limits->shared_per_block / (40 * 1024));
+
+    return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
+}
+
+/* Turns of a block that finds extremes of long windows, as an H100 is fastest. Windows read more than a turn
+   computes, and turns of one block read it once; but all multiprocessors need several blocks. */
+template <typename T> int turns_across(const struct cuda_limits *limits, const axis_job<T> &job)
+{
+    using form = line_form<T, true>;
+    const long long blocks = cuda_ceil_divide(job.nx, form::Columns) * static_cast<long long>(job.lines) *
+                             cuda_ceil_divide(job.end - job.first, form::Rows);
+    const int most = static_cast<int>(std::min(blocks / (12 * limits->multiprocessors), 4ll));
+    const int wished = job.span < 7 * form::Rows ? 2 : job.span < 14 * form::Rows ? 3 : 4;
+
+    return job.span < form::Grouped ? 1 : std::max(1, std::min(most, wished));
+}
+
+/* Along x, two turns while the pieces of two blocks fit a multiprocessor; then one block should do more. */
+template <typename T> int turns_along(const struct cuda_limits *limits, axis_job<T> job)
+{
+    using form = row_form<T, true>;
+    const auto bytes_of = [&](int turns) {
+        job.turns = turns;
+        return form::shared_bytes(job);
+    };
+    int turns = job.span < form::Grouped ? 1 : 2 * bytes_of(2) <= limits->shared_per_block ? 2 : 4;
+
+    while (turns > 1 && bytes_of(turns) > limits->shared_per_block)
+        turns--;
+    return turns;
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -915,6 +979,10 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
+    job->turns = op->kind != OP_RANK ? 1
+                 : axis == AXIS_X    ? turns_along(limits, *job)
+                                     : turns_across(limits, *job);
+    job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, row_form<T, false>::Columns * job->turns));
     return next;
 }
 
@@ -934,7 +1002,6 @@ axis_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const 
     job.end = axis == AXIS_PLANE ? job.first + count : job.places;
     job.lines = job.channels * (axis == AXIS_X ? rows * count : axis == AXIS_ROW ? count : rows);
     job.channel_lines = axis == AXIS_ROW ? 1 : rows;
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, row_form<T, false>::Columns));
     job.sign = op->descends ? T(-1) : T(1);
     job.flip = op->rank > 0 ? -1 : 0;
     job.reach = axis == AXIS_X ? op->x : axis == AXIS_ROW ? op->row : op->plane;
