@@ -164,6 +164,12 @@ struct reach {
     int low, high;
 };
 
+/* The samples along an axis that a window of this reach has. */
+static inline size_t span_of(struct reach reach)
+{
+    return (size_t)(reach.high - reach.low) + 1;
+}
+
 #define OP_HEAT_TAPS 7 /* the most that OP_HEAT has */
 
 enum { OP_HELD_X = 1, OP_HELD_ROW = 2, OP_HELD_PLANE = 4 };

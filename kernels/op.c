@@ -17,36 +17,16 @@ const char *op_name(const struct op *op)
 #define COMBINE(constant, name, value) #name,
 #include "model/combine.def"
     };
+    static const char *const others[] = {
+        [OP_TAPS] = "taps",       [OP_PASSES] = "passes",       [OP_HEAT] = "heat",
+        [OP_UNSHARP] = "unsharp", [OP_BILATERAL] = "bilateral", [OP_GRADIENT] = "gradient",
+        [OP_RANK] = "rank",       [OP_COVER] = "cover",         [OP_UNCOVER] = "uncover",
+        [OP_WEIGH] = "weigh",     [OP_AVERAGE] = "average",
+    };
 
-    switch (op->kind) {
-    case OP_TAPS:
-        return "taps";
-    case OP_PASSES:
-        return "passes";
-    case OP_HEAT:
-        return "heat";
-    case OP_UNSHARP:
-        return "unsharp";
-    case OP_COMBINE:
-        return combines[op->combine];
-    case OP_BILATERAL:
-        return "bilateral";
-    case OP_GRADIENT:
-        return "gradient";
-    case OP_RANK:
-        return "rank";
-    case OP_COVER:
-        return "cover";
-    case OP_UNCOVER:
-        return "uncover";
-    case OP_WEIGH:
-        return "weigh";
-    case OP_AVERAGE:
-        return "average";
-    case OP_POINT:
+    if (op->kind == OP_POINT)
         return points[op->point.kind];
-    }
-    return "";
+    return op->kind == OP_COMBINE ? combines[op->combine] : others[op->kind];
 }
 
 /* The farther end of a reach. */

@@ -353,10 +353,10 @@ static bool reaches_outside(struct reach reach, size_t index, size_t extent)
 
 static void advance_weigh(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    if (site->channel < op->weighed)
-        weigh_row(in_channel(from, site, site->channel), site->count, out);
-    else
-        weight_row(in_channel(from, site, site->channel - op->weighed), site->count, out);
+    const bool samples = site->channel < op->weighed;
+    const unsigned channel = samples ? site->channel : site->channel - op->weighed;
+
+    weigh_row(samples, in_channel(from, site, channel), site->count, out);
 }
 
 /* Channels that were not weighed are those of the stage's input. EDGE_HOLD has kept samples near each end of

@@ -230,24 +230,16 @@ static void histogram_rank_row(struct histogram *histogram, const int16_t *const
 #define KEYS(name)   CPU_JOIN(orders, name)
 #define KEYS_MISSING ORDERS_MISSING
 #include "cpu_rank_rows.inl"
-#undef KEYS
-#undef KEYS_MISSING
 #define KEYS(name)   CPU_JOIN(shorts, name)
 #define KEYS_MISSING SHORTS_MISSING
 #define KEYS_COUNTED
 #include "cpu_rank_rows.inl"
-#undef KEYS
-#undef KEYS_MISSING
-#undef KEYS_COUNTED
 #if OF_WORK(CPU_NARROW)
 #include "cpu_rank_counts.inl"
 #define KEYS(name)   CPU_JOIN(bytes, name)
 #define KEYS_MISSING INT8_MAX
 #define KEYS_NARROW
 #include "cpu_rank_rows.inl"
-#undef KEYS
-#undef KEYS_MISSING
-#undef KEYS_NARROW
 #endif
 
 /* The bias of shorts that have no sign. */

@@ -49,6 +49,14 @@ struct ranks {
 
 /* ---- networks ---- */
 
+ISA_INLINE void KEYS(exchange)(keys *a, keys *b)
+{
+    keys lesser = KEYS(least)(*a, *b);
+
+    *b = KEYS(greatest)(*a, *b);
+    *a = lesser;
+}
+
 /* Send samples of the inputs through a network; outputs are `count` of the sorted places from `first` on. */
 static void KEYS(run_network)(const struct network *network, const key *const *inputs, size_t first,
                               size_t count, size_t samples, key *out, size_t pitch)
@@ -62,11 +70,8 @@ static void KEYS(run_network)(const struct network *network, const key *const *i
         }
         for (size_t i = 0; i < network->count; i++) {
             keys *a = places[network->first[i]], *b = places[network->second[i]];
-            for (size_t v = 0; v < NETWORK_VECTORS; v++) {
-                keys lesser = KEYS(least)(a[v], b[v]);
-                b[v] = KEYS(greatest)(a[v], b[v]);
-                a[v] = lesser;
-            }
+            for (size_t v = 0; v < NETWORK_VECTORS; v++)
+                KEYS(exchange)(&a[v], &b[v]);
         }
         for (size_t i = 0; i < count; i++) {
             for (size_t v = 0; v < NETWORK_VECTORS; v++)
@@ -76,14 +81,6 @@ static void KEYS(run_network)(const struct network *network, const key *const *i
 }
 
 /* ---- medians of nearest neighbours: all in registers ---- */
-
-ISA_INLINE void KEYS(exchange)(keys *a, keys *b)
-{
-    keys lesser = KEYS(least)(*a, *b);
-
-    *b = KEYS(greatest)(*a, *b);
-    *a = lesser;
-}
 
 /* Sort three. Who wants only the greatest of them, or only the least, leaves the other exchanges to the
    compiler, which drops them: so these come first. */
@@ -899,3 +896,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
 #undef KEYED
 #undef GROUP
 #undef KEYS_LEAST
+#undef KEYS
+#undef KEYS_MISSING
+#undef KEYS_COUNTED
+#undef KEYS_NARROW

@@ -54,17 +54,11 @@ static void keep_missing(const real *old, size_t count, real *out)
         out[i] = old[i] == old[i] ? out[i] : old[i];
 }
 
-/* Samples and their weights; and back, where the samples of the stage's input are `old`. */
-static void weigh_row(const real *values, size_t count, real *weighed)
+/* Samples, or their weights; and back, where the samples of the stage's input are `old`. */
+static void weigh_row(bool samples, const real *values, size_t count, real *weighed)
 {
     for (size_t i = 0; i < count; i++)
-        weighed[i] = real_present(values[i], (real)0);
-}
-
-static void weight_row(const real *values, size_t count, real *weights)
-{
-    for (size_t i = 0; i < count; i++)
-        weights[i] = values[i] == values[i] ? (real)1 : (real)0;
+        weighed[i] = values[i] != values[i] ? (real)0 : samples ? values[i] : (real)1;
 }
 
 static void average_row(const real *sums, const real *weights, real whole, const real *old, size_t count,

@@ -186,8 +186,7 @@ static bool is_line(const struct op *op)
     int axes = moves(op->x) + moves(op->row) + moves(op->plane);
     struct reach reach = moves(op->x) ? op->x : moves(op->row) ? op->row : op->plane;
 
-    return op_is_chain(op) && axes == 1 && op->tap_count >= LINE_ROWS &&
-           (size_t)(reach.high - reach.low) + 1 == op->tap_count;
+    return op_is_chain(op) && axes == 1 && op->tap_count >= LINE_ROWS && span_of(reach) == op->tap_count;
 }
 
 static bool is_short(const struct op *op)

@@ -71,12 +71,6 @@ enum cpu_engine {
     CPU_ENGINES
 };
 
-/* The samples along an axis that a window of this reach has. */
-static inline size_t span_of(struct reach reach)
-{
-    return (size_t)(reach.high - reach.low) + 1;
-}
-
 /* Whether a rank is the extreme of a window without gaps along one axis. */
 static inline bool is_line_of_extremes(const struct op *op)
 {

@@ -378,10 +378,8 @@ static bool box_along_axes(const struct building *b)
         return false;
     b->body->chains = 1;
     for (unsigned axis = 0; axis < 3; axis++) {
-        if (!acts_along(b, axis))
-            continue;
-        if (!check_radius(b, radii[axis], STENCIL_REACH) ||
-            !add_even(b, axis, (int)radii[axis], 1.0 / (2.0 * radii[axis] + 1.0)))
+        if (acts_along(b, axis) && !(check_radius(b, radii[axis], STENCIL_REACH) &&
+                                     add_even(b, axis, (int)radii[axis], 1.0 / (2.0 * radii[axis] + 1.0))))
             return false;
     }
     return true;
@@ -435,31 +433,27 @@ static bool whole_window(const struct building *b)
 static bool extreme_window(const struct building *b)
 {
     int radius[3];
+    bool built;
 
     if (b->call->window == WINDOW_BALL)
         return whole_window(b);
-    if (!measure_window(b, radius))
-        return false;
-    for (unsigned axis = 0; axis < 3; axis++) {
-        if (!add_even(b, axis, radius[axis], 1.0))
-            return false;
-    }
-    return true;
+    built = measure_window(b, radius);
+    for (unsigned axis = 0; axis < 3 && built; axis++)
+        built = add_even(b, axis, radius[axis], 1.0);
+    return built;
 }
 
+/* One more rank, which is taken after those before it. */
 static bool choose_rank(const struct building *b, size_t rank)
 {
-    b->body->ranks[0] = rank;
-    b->body->rank_count = 1;
+    b->body->ranks[b->body->rank_count++] = rank;
     return true;
 }
 
-static bool choose_ranks(const struct building *b, size_t first, size_t second, bool apart)
+/* Each rank is one of the step's input. */
+static bool set_apart(const struct building *b)
 {
-    b->body->ranks[0] = first;
-    b->body->ranks[1] = second;
-    b->body->rank_count = 2;
-    b->body->apart = apart;
+    b->body->apart = true;
     return true;
 }
 

@@ -268,14 +268,9 @@ static enum combine combine_of(const struct stage *stage, size_t chain)
         {COMBINES, COMBINE_SQUARES, COMBINE_LENGTH_3},
     };
 
-    switch (stage->filter->kind) {
-    case FILTER_SUM:
-        return chain > 0 ? COMBINE_SUM : COMBINES;
-    case FILTER_LENGTH:
+    if (stage->filter->kind == FILTER_LENGTH)
         return lengths[stage->body.chains - 1][chain];
-    default:
-        return COMBINES;
-    }
+    return stage->filter->kind == FILTER_SUM && chain > 0 ? COMBINE_SUM : COMBINES;
 }
 
 /* ---- weights of samples ---- */
@@ -439,11 +434,6 @@ static bool repeats_single(enum edge_rule edge)
     return !edge_has(edge, EDGE_HAS_VALUE) && !edge_has(edge, EDGE_KEEPS_SAMPLE);
 }
 
-static size_t taps_along(struct reach reach)
-{
-    return (size_t)(reach.high - reach.low) + 1;
-}
-
 /* How far a window must reach along an axis to read all that it can, if it takes an extreme: over all
    samples, and where the edge rule has something else outside, to that as well. Of other ranks, what a window
    reads twice counts twice, but for an axis that has nothing but the sample itself. */
@@ -470,7 +460,7 @@ static void leave_out_repeats(struct op *op, const struct grid *grid)
     const size_t taps = op->tap_count;
     const bool greatest = op->rank + 1 == taps;
 
-    if (taps != taps_along(op->x) * taps_along(op->row) * taps_along(op->plane))
+    if (taps != span_of(op->x) * span_of(op->row) * span_of(op->plane))
         return;
     op->tap_count = 0;
     for (size_t i = 0; i < taps; i++) {
@@ -538,8 +528,9 @@ static bool lower_rank(const struct lowering *lower, size_t rank)
     const struct grid *grid = lower->grid;
     const struct stencil *side = stage->body.along;
     const size_t extents[] = {grid->nx, grid->ny, grid->nz}, least = repeats_single(stage->edge.rule) ? 2 : 1;
+    const size_t first = lower->step->count;
     struct stencil box = {0};
-    bool lowered = true, moves = false;
+    bool lowered = true;
 
     if (side[0].count == 0)
         return lower_window(lower, rank, &stage->body.taps);
@@ -548,13 +539,11 @@ static bool lower_rank(const struct lowering *lower, size_t rank)
         stencil_free(&box);
         return lowered;
     }
-    for (unsigned axis = 0; axis < grid->axes; axis++)
-        moves = moves || (side[axis].count > 1 && extents[axis] >= least);
     for (unsigned axis = 0; axis < grid->axes && lowered; axis++) {
-        if ((side[axis].count > 1 && extents[axis] >= least) || (axis == 0 && !moves))
+        if (side[axis].count > 1 && extents[axis] >= least)
             lowered = lower_window(lower, rank, &side[axis]);
     }
-    return lowered;
+    return lowered && (lower->step->count > first || lower_window(lower, rank, side));
 }
 
 /* After an extreme of what is there: what was missing in the step's input is so again. */

@@ -259,47 +259,40 @@ __global__ void __launch_bounds__(BILATERAL_WARPS *CUDA_WARP, 2) bilateral_kerne
 
 /* ---- the host ---- */
 
-/* Call act(kernel, channels) with the kernel for groups of `channels` and for a reach, or 0 for unlike ones,
-   and the channels that it adds up. Frequent ones have kernels of their own. */
-template <typename T, int Channels, typename Act> static auto choose_reach(int reach, const Act &act)
+/* Call act(kernel, channels) with the kernel for a reach: one of its own from 1 to Most, else that for any.
+ */
+template <typename T, int Channels, int Most, typename Act>
+static auto choose_reach(int reach, const Act &act)
 {
-    switch (reach) {
-    case 1:
-        return act(bilateral_kernel<T, Channels, true, 1, false>, Channels);
-    case 2:
-        return act(bilateral_kernel<T, Channels, true, 2, false>, Channels);
-    case 3:
-        return act(bilateral_kernel<T, Channels, true, 3, false>, Channels);
-    default:
-        return act(bilateral_kernel<T, Channels, true, 0, false>, Channels);
+    if constexpr (Most > 0) {
+        if (reach != Most)
+            return choose_reach<T, Channels, Most - 1>(reach, act);
     }
+    return act(bilateral_kernel<T, Channels, true, Most, false>, Channels);
 }
 
-template <typename T, typename Act> static auto choose(size_t channels, int reach, const Act &act)
+/* Call act(kernel, channels) with the kernel for groups of `channels` and for a reach, or 0 for unlike ones,
+   and the channels that it adds up. Frequent ones have kernels of their own; where samples may be missing,
+   fewer have. */
+template <typename T, typename Act>
+static auto choose(const struct op *op, size_t channels, int reach, const Act &act)
 {
+    if (op->missing && channels == 1)
+        return act(bilateral_kernel<T, 1, true, 0, true>, 1);
+    if (op->missing)
+        return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0, true>, BILATERAL_CHANNELS);
     switch (channels) {
     case 1:
-        return choose_reach<T, 1>(reach, act);
+        return choose_reach<T, 1, 3>(reach, act);
     case 2:
-        return act(bilateral_kernel<T, 2, true, 0, false>, 2);
+        return choose_reach<T, 2, 0>(reach, act);
     case 3:
-        return choose_reach<T, 3>(reach, act);
+        return choose_reach<T, 3, 3>(reach, act);
     case 4:
-        return act(bilateral_kernel<T, 4, true, 0, false>, 4);
+        return choose_reach<T, 4, 0>(reach, act);
     default:
         return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0, false>, BILATERAL_CHANNELS);
     }
-}
-
-/* The same where samples may be missing, which fewer kernels serve. */
-template <typename T, typename Act>
-static auto choose_for(const struct op *op, size_t channels, int reach, const Act &act)
-{
-    if (!op->missing)
-        return choose<T>(channels, reach, act);
-    if (channels == 1)
-        return act(bilateral_kernel<T, 1, true, 0, true>, 1);
-    return act(bilateral_kernel<T, BILATERAL_CHANNELS, false, 0, true>, BILATERAL_CHANNELS);
 }
 
 /* Whether lines are planes: else the layers would come first. */
@@ -329,7 +322,7 @@ template <typename T> static bool bilateral_shape(const struct cuda_question *as
         return cuda_refuse(asked->refusal, "it takes one step a pass");
     if (cuda_is_beyond_32_bits(asked))
         return false;
-    choose_for<T>(op, channels, common_reach(op, shape->rows), [&](auto kernel, int sums) {
+    choose<T>(op, channels, common_reach(op, shape->rows), [&](auto kernel, int sums) {
         form->kernel = reinterpret_cast<const void *>(kernel);
         form->coarsen = bilateral_lines(sums);
     });
@@ -387,7 +380,7 @@ template <typename T> static cudaError_t launch(const struct cuda_job *from, int
 
     if (lines == 0 || layers == 0)
         return cudaSuccess;
-    return choose_for<T>(
+    return choose<T>(
         from->op->op, static_cast<size_t>(count), common_reach(from->op->op, rows),
         [&](auto kernel, int sums) {
             cudaError_t status = cudaSuccess;

@@ -199,37 +199,46 @@ template <typename T> static whole_weights<T> whole_weights_of(const struct op *
     return weights;
 }
 
-template <typename T> static const void *pointwise_kernel_of(const struct op *op)
+/* Call act(kernel, argument...) with the kernel of an op other than OP_HEAT, and what it takes beside its
+   part; with NULL if it has none here. */
+template <typename T, typename Act> static auto with_pointwise(const struct op *op, const Act &act)
 {
+    const alpha_colours<T> colours = {static_cast<int>(op->colours), static_cast<T>(op->max)};
+    void (*const none)(each_part<T>) = nullptr;
+
     switch (op->kind) {
     case OP_COMBINE:
-        return reinterpret_cast<const void *>(&combine_kernel<T>);
+        return act(combine_kernel<T>, op->combine, static_cast<T>(op->amount));
     case OP_POINT:
-        return reinterpret_cast<const void *>(&point_kernel<T>);
+        return act(point_kernel<T>, cuda_point_of<T>(op->point));
     case OP_COVER:
-        return reinterpret_cast<const void *>(&cover_kernel<T>);
+        return act(cover_kernel<T>, colours);
     case OP_UNCOVER:
-        return reinterpret_cast<const void *>(&uncover_kernel<T>);
+        return act(uncover_kernel<T>, colours);
     case OP_WEIGH:
-        return reinterpret_cast<const void *>(&weigh_kernel<T>);
+        return act(weigh_kernel<T>, static_cast<int>(op->weighed));
     case OP_AVERAGE:
-        return reinterpret_cast<const void *>(&average_kernel<T>);
+        return act(average_kernel<T>, whole_weights_of<T>(op));
     default:
-        return op->kind == OP_HEAT && op->joint > 0 ? reinterpret_cast<const void *>(&joint_kernel<T>) : NULL;
+        return act(none);
     }
 }
 
 template <typename T> static bool pointwise_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const void *const kernel = pointwise_kernel_of<T>(asked->op);
+    const struct op *op = asked->op;
+    const void *kernel = with_pointwise<T>(
+        op, [](auto chosen, const auto &...) { return reinterpret_cast<const void *>(chosen); });
 
+    if (op->kind == OP_HEAT && op->joint > 0)
+        kernel = reinterpret_cast<const void *>(&joint_kernel<T>);
     if (kernel == NULL)
         return cuda_refuse(asked->refusal, "a sample reads its neighbours");
     *form = each_form(asked, kernel);
-    if (asked->op->kind == OP_COMBINE) {
+    if (op->kind == OP_COMBINE) {
         form->bytes_per_update = 3.0 * sizeof(T);
         form->operations_per_update = 3;
-    } else if (asked->op->kind == OP_POINT) {
+    } else if (op->kind == OP_POINT) {
         form->operations_per_update = 2;
     }
     return true;
@@ -252,35 +261,14 @@ static cudaError_t launch_joint(const struct cuda_job *job, dim3 grid, dim3 bloc
     return status;
 }
 
-template <typename T>
-static cudaError_t launch_part(const struct cuda_job *job, dim3 grid, dim3 block, const each_part<T> &part)
-{
-    const struct op *op = job->op->op;
-    const alpha_colours<T> colours = {static_cast<int>(op->colours), static_cast<T>(op->max)};
-
-    switch (op->kind) {
-    case OP_COMBINE:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, combine_kernel<T>, part, op->combine,
-                           static_cast<T>(op->amount));
-    case OP_POINT:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, point_kernel<T>, part, cuda_point_of<T>(op->point));
-    case OP_COVER:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, cover_kernel<T>, part, colours);
-    case OP_UNCOVER:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, uncover_kernel<T>, part, colours);
-    case OP_WEIGH:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, weigh_kernel<T>, part, static_cast<int>(op->weighed));
-    case OP_AVERAGE:
-        return CUDA_LAUNCH(job->stream, grid, block, 0, average_kernel<T>, part, whole_weights_of<T>(op));
-    default:
-        return launch_joint<T>(job, grid, block, part);
-    }
-}
-
 template <typename T> static cudaError_t pointwise_launch(const struct cuda_job *job)
 {
     return each_launch<T>(job, [&](dim3 grid, dim3 block, const each_part<T> &part) {
-        return launch_part<T>(job, grid, block, part);
+        if (job->op->op->kind == OP_HEAT)
+            return launch_joint<T>(job, grid, block, part);
+        return with_pointwise<T>(job->op->op, [&](auto kernel, const auto &...more) {
+            return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, part, more...);
+        });
     });
 }
 

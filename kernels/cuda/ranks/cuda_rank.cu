@@ -450,20 +450,6 @@ CUDA_INLINE void keep_missing(const T *old, int count, median_pack<T, Count> *me
     }
 }
 
-/* Store those that the edge rule does not hold. */
-template <typename Form>
-CUDA_INLINE void store_line(const median_walk<typename Form::T> &walk, const median_place<Form> &place,
-                            typename Form::T *row, const typename Form::T *old, bool held,
-                            const median_pack<typename Form::T, Form::Columns> &medians)
-{
-#pragma unroll
-    for (int i = 0; i < Form::Columns; i++) {
-        const int x = place.x + i;
-        if (x < walk.nx)
-            row[x] = held || (place.held >> i & 1) != 0 ? old[x] : medians.samples[i];
-    }
-}
-
 /* The medians of a thread's lines, two at a time; Easy: the windows of all lanes are in the grid, but for
    columns that others stand for, and none is held; then the next two are on their way meanwhile. */
 template <typename Form, bool Easy> struct median_lines {
@@ -508,8 +494,10 @@ template <typename Form, bool Easy> struct median_lines {
         }
     }
 
-    CUDA_INLINE void take()
+    CUDA_INLINE void take(int number)
     {
+        if (!Easy)
+            load(number);
 #pragma unroll
         for (int s = 0; s + 2 < Form::Side + 1; s++) {
 #pragma unroll
@@ -528,6 +516,7 @@ template <typename Form, bool Easy> struct median_lines {
         return Form::First == 0 || (threadIdx.x >= Form::First && threadIdx.x < CUDA_WARP - Form::First);
     }
 
+    /* Those that the edge rule holds stay as they were. */
     CUDA_INLINE void store(int number, pack medians)
     {
         if (Form::Missing && number < count && stores())
@@ -538,17 +527,15 @@ template <typename Form, bool Easy> struct median_lines {
         } else if (number < count && stores()) {
             const bool held =
                 walk.edge.rule == EDGE_HOLD && !cuda_reach::inside(walk.along, first + number, walk.extent);
-            store_line(walk, place, to, old, held, medians);
+#pragma unroll
+            for (int i = 0; i < Form::Columns; i++) {
+                const int x = place.x + i;
+                if (x < walk.nx)
+                    to[x] = held || (place.held >> i & 1) != 0 ? old[x] : medians.samples[i];
+            }
         }
         old += walk.line;
         to += walk.line;
-    }
-
-    CUDA_INLINE void take_next(int number)
-    {
-        if (!Easy)
-            load(number);
-        take();
     }
 
     CUDA_INLINE void run()
@@ -557,14 +544,14 @@ template <typename Form, bool Easy> struct median_lines {
             load(0);
 #pragma unroll
         for (int number = 0; number < 2 * Form::Radius; number += 2) {
-            take_next(number);
+            take(number);
             if (Easy)
                 load(number + 2);
         }
 #pragma unroll 1
         for (int number = 0; number < count; number += 2) {
             Order common[Form::Cells][Form::List - Form::Depth];
-            take_next(number + 2 * Form::Radius);
+            take(number + 2 * Form::Radius);
 #pragma unroll
             for (int i = 0; i < Form::Cells; i++)
                 sort_common<Form>(slices, i, common[i]);

@@ -58,24 +58,14 @@ template <typename T> struct coding {
         }
         return value;
     }
-    CUDA_INLINE T decoded(T value) const
+    /* Through the transfer curve, or its inverse on the way into a file. */
+    CUDA_INLINE T transferred(T value, bool into_file) const
     {
         switch (transfer) {
         case TRANSFER_SRGB:
-            return cuda_srgb_to_linear(value, max);
+            return into_file ? cuda_srgb_from_linear(value, max) : cuda_srgb_to_linear(value, max);
         case TRANSFER_GAMMA:
-            return cuda_gamma_scaled(value, max, decode);
-        default:
-            return value;
-        }
-    }
-    CUDA_INLINE T encoded(T value) const
-    {
-        switch (transfer) {
-        case TRANSFER_SRGB:
-            return cuda_srgb_from_linear(value, max);
-        case TRANSFER_GAMMA:
-            return cuda_gamma_scaled(value, max, encode);
+            return cuda_gamma_scaled(value, max, into_file ? encode : decode);
         default:
             return value;
         }
@@ -286,7 +276,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, load_residents<T>(cuda_code()
                     value = T(NAN);
                 if (asks && value != value)
                     missing++;
-                value = coding.after_points(coding.decoded(value));
+                value = coding.after_points(coding.transferred(value, false));
             }
             if (outside)
                 value = T(NAN);
@@ -330,7 +320,7 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     if (coding.premultiply)
         value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
                                cuda_cover(pixel.of(from, coding.colours), coding.opaque));
-    value = coding.encoded(coding.after_points(value));
+    value = coding.transferred(coding.after_points(value), true);
     if (coding.associated)
         value = value * cuda_cover(pixel.of(from, coding.colours), coding.opaque);
     if (coding.marked && value != value)

@@ -39,12 +39,8 @@ static CUDA_INLINE int64_t order_of(double value, double sign)
     return order_of(value * sign);
 }
 
-template <typename T> struct order_for;
-template <> struct order_for<float> {
-    using type = int32_t;
-};
-template <> struct order_for<double> {
-    using type = int64_t;
+template <typename T> struct order_for {
+    using type = decltype(order_of(T()));
 };
 
 template <typename Order> static CUDA_INLINE Order lesser(Order a, Order b)
