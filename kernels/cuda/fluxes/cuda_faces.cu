@@ -816,10 +816,10 @@ template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexp
 template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexpr int separate_blocks()
 {
     if (sizeof(T) == sizeof(float))
-        return Relaxes && !Volume ? 3 : 4;
+        return Relaxes && !Volume && Flux != FLUX_TANH ? 3 : 4;
     if (Flux == FLUX_PM1)
         return Relaxes && Volume ? 2 : 3;
-    return Relaxes ? 3 : Volume ? 5 : 4;
+    return Relaxes && (Volume || Flux != FLUX_TANH) ? 3 : Volume ? 5 : 4;
 }
 
 template <typename T, enum flux Flux, bool Volume, bool Relaxes>
