@@ -298,8 +298,9 @@ struct old_form {
 
 __global__ static void tell_code(int *out)
 {
-    if (cuda_code_has<old_form>())
+    CUDA_WHERE_SERVED (old_form) {
         *out = cuda_code();
+    }
 }
 
 START_TEST(code_is_that_of_the_stream_and_traps_without_a_form)
@@ -319,7 +320,7 @@ START_TEST(code_is_that_of_the_stream_and_traps_without_a_form)
     ck_assert_int_eq(cudaStreamSynchronize(old), cudaSuccess);
     ck_assert_int_eq(out.values()[0], 86);
     ck_assert_int_eq(cudaStreamDestroy(old), cudaSuccess);
-    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_platform.h");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at check_emulation.cpp");
 }
 END_TEST
 

@@ -618,6 +618,9 @@ inline int cuda_code()
     return emulation::code();
 }
 
+/* Code for any compute capability is there. */
+#define CUDA_IF_CONSTANT if
+
 /* Copies happen when they are awaited. Until then what they are to overwrite is poison. */
 template <int Bytes> void cuda_copy_async(void *shared, const void *global)
 {

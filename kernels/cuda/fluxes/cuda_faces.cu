@@ -846,7 +846,11 @@ static auto choose_channels(const struct op *op, size_t channels, Act act)
         if (op->joint > 0) {
             switch (channels) {
             case 1:
-                return act(joint_form<T, Flux, Volume, 1>());
+                /* Under pm1 a group of one has the bits of a channel without group; pm2 rounds once more. */
+                if constexpr (Flux == FLUX_PM1)
+                    break;
+                else
+                    return act(joint_form<T, Flux, Volume, 1>());
             case 2:
                 return act(joint_form<T, Flux, Volume, 2>());
             case 3:

@@ -578,10 +578,10 @@ __global__ void __launch_bounds__(CUDA_WARP, Form::Warps)
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (!cuda_code_has<Form>())
-        return;
-    tma2d_walk<Form> walk(job, shared);
-    walk.run();
+    CUDA_WHERE_SERVED (Form) {
+        tma2d_walk<Form> walk(job, shared);
+        walk.run();
+    }
 }
 
 /* Whether a form serves an op, whose taps it has, on a picture. Wrapped edges need rows that are fetched

@@ -33,6 +33,9 @@
 #define CUDA_LAUNCH(stream, grid, block, shared_bytes, kernel, ...)                                          \
     (kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__), cudaGetLastError())
 
+/* A condition that the compiler knows. */
+#define CUDA_IF_CONSTANT if constexpr
+
 /* The compute capability that this code is compiled for, as 90. A newer device may run it. */
 static __device__ __forceinline__ constexpr int cuda_code()
 {
@@ -391,13 +394,12 @@ static constexpr int cuda_least_residents(int code)
     return code >= 100 ? 1 : 0;
 }
 
-/* Whether code for this compute capability has a form: otherwise the kernel's body is left out. The host
- * knows it, too; should it ever choose wrongly, the kernel ends with an error instead of wrong samples. */
-template <typename Form> static __device__ __forceinline__ bool cuda_code_has()
-{
-    if (!Form::serves(cuda_code()))
-        __trap();
-    return Form::serves(cuda_code());
-}
+/* The body of a kernel, for code that has the form: other code is spared the templates that it is made of.
+ * The host knows what is there; should it ever choose wrongly, the kernel ends with an error instead of wrong
+ * samples. */
+#define CUDA_WHERE_SERVED(Form)                                                                              \
+    CUDA_IF_CONSTANT (!Form::serves(cuda_code()))                                                            \
+        __trap();                                                                                            \
+    else
 
 #endif

@@ -571,10 +571,10 @@ __global__ void __launch_bounds__(Form::Threads, 1) star_kernel(const star_job<t
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (!cuda_code_has<Form>())
-        return;
-    star_walk<Form> walk(job, shared);
-    walk.run();
+    CUDA_WHERE_SERVED (Form) {
+        star_walk<Form> walk(job, shared);
+        walk.run();
+    }
 }
 
 /* Whether the op is a chain of taps of the seven-point star, at least one. */

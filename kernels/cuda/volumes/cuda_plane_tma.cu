@@ -360,13 +360,13 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (!cuda_code_has<Form>())
-        return;
-    const plane_tma_walk<Form> walk(job, shared);
-    if (walk.sides)
-        walk.template run<true>();
-    else
-        walk.template run<false>();
+    CUDA_WHERE_SERVED (Form) {
+        const plane_tma_walk<Form> walk(job, shared);
+        if (walk.sides)
+            walk.template run<true>();
+        else
+            walk.template run<false>();
+    }
 }
 
 /* ---- the host ---- */

@@ -453,10 +453,10 @@ __global__ void __launch_bounds__(RESIDENT_MOST_THREADS, 1)
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (!cuda_code_has<Form>())
-        return;
-    resident_walk<Form> walk(job, shared);
-    walk.run();
+    CUDA_WHERE_SERVED (Form) {
+        resident_walk<Form> walk(job, shared);
+        walk.run();
+    }
 }
 
 /* ---- the host ---- */

@@ -626,8 +626,9 @@ __global__ void __launch_bounds__(Form::Threads, 1)
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (cuda_code_has<Form>())
+    CUDA_WHERE_SERVED (Form) {
         separable_walk<Form>(job, shared).run();
+    }
 }
 
 /* ---- the host ---- */

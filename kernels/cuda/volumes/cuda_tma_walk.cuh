@@ -573,10 +573,10 @@ __global__ void __launch_bounds__(Form::Threads, 1) tma_kernel(const __grid_cons
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    if (!cuda_code_has<Form>())
-        return;
-    typename Form::walk walk(job, shared);
-    tma_run<Form>(walk);
+    CUDA_WHERE_SERVED (Form) {
+        typename Form::walk walk(job, shared);
+        tma_run<Form>(walk);
+    }
 }
 
 /* Whether walks know what stands outside a grid: a mirror and a reflection need as many samples as the taps
