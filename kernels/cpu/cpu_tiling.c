@@ -35,10 +35,12 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* The same for a row of orders, which is shorter because a window reads several rows; and for a row that is a
-   whole plane, which is read faster in longer parts. Then the samples behind a row that
+/* The same for a row of orders, which is shorter because a window reads several rows; for a row of extremes
+   along it, whose neighbours read what a window reaches, too; and for a row that is a whole plane, which is
+   read faster in longer parts. Then the samples behind a row that
    two vectors may write: of 16 bits, and of 8 bits. */
 #define RANK_BYTES        ((size_t)2 << 10)
+#define RANK_LINE_BYTES   ((size_t)16 << 10)
 #define RANK_PLANE_BYTES  ((size_t)4 << 10)
 #define RANK_VECTORS      64
 #define RANK_BYTE_VECTORS 128
@@ -85,17 +87,18 @@
 #define REACTION        8.0
 
 /* A tap of a rank. The depth of a network grows as the square of the logarithm of its taps. */
-#define VOLUME_TAP       1.22  /* through a network: a box in a volume, whose columns are sorted once */
-#define NETWORK_TAP      1.8   /* the same in a plane */
-#define ALONE_TAP        3.5   /* through a network: another window */
-#define NEAREST_TAP      4.0   /* the median of all nearest neighbours, which has its own network */
-#define BISECTED_TAP     100.0 /* by bisection */
-#define EXTREME_TAP      5.0   /* an extreme in any window */
-#define EXTREME_LINE_F32 15.0  /* an extreme along one axis, whatever its length */
-#define EXTREME_LINE_F64 22.0
-#define EXTREME_LINE_TAP 0.15 /* and each of its taps */
-#define PRESENT_NEAREST  2.2  /* times as long where samples may be missing: nearest neighbours */
-#define PRESENT          1.25 /* and other ranks */
+#define VOLUME_TAP        1.22  /* through a network: a box in a volume, whose columns are sorted once */
+#define NETWORK_TAP       1.8   /* the same in a plane */
+#define ALONE_TAP         3.5   /* through a network: another window */
+#define NEAREST_TAP       4.0   /* the median of all nearest neighbours, which has its own network */
+#define BISECTED_TAP      100.0 /* by bisection */
+#define EXTREME_TAP       5.0   /* an extreme in any window */
+#define EXTREME_LINE_F32  15.0  /* an extreme along one axis, whatever its length */
+#define EXTREME_LINE_F64  22.0
+#define EXTREME_LINE_TAP  0.15 /* and each of its taps, up to so many */
+#define EXTREME_LINE_TAPS 200.0
+#define PRESENT_NEAREST   2.2  /* times as long where samples may be missing: nearest neighbours */
+#define PRESENT           1.25 /* and other ranks */
 
 /* Ranks in narrow fields, whose keys have one byte or two. Of an extreme that reads many planes, the next
    slab reads most of them again; beyond NARROW_PLANES, slabs are longer, and the share stays the same. */
@@ -105,6 +108,8 @@
 #define NARROW_NEAREST_TAP 0.75 /* for each byte, a tap of the median of all neighbours in a volume */
 #define NARROW_PICTURE_TAP 0.25 /* and in a plane, where slabs of several steps stay in the caches */
 #define NARROW_LINE        1.0  /* for each byte, an extreme along one axis */
+#define NARROW_LINE_TAP    0.03 /* the same, for each of its taps, up to so many */
+#define NARROW_LINE_TAPS   400.0
 #define NARROW_PLANE       0.2  /* the same, for each plane that it reads */
 #define NARROW_PLANES      40.0 /* the most planes that count */
 
@@ -556,9 +561,9 @@ static double wide_rank_work(const struct op *op)
     double sorted = moves(op->row) && moves(op->plane) ? VOLUME_TAP : NETWORK_TAP;
 
     if (op_takes_extreme(op))
-        return !is_line_of_extremes(op)
-                   ? taps * EXTREME_TAP
-                   : taps * EXTREME_LINE_TAP + (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64);
+        return !is_line_of_extremes(op) ? taps * EXTREME_TAP
+                                        : fmin(taps, EXTREME_LINE_TAPS) * EXTREME_LINE_TAP +
+                                              (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64);
     if (is_nearest_median(op))
         return taps * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
@@ -577,7 +582,8 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     if (tiling->counts > 0)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
     if (is_line_of_extremes(op))
-        return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES) : 0.0));
+        return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES)
+                                                    : NARROW_LINE_TAP * fmin(taps, NARROW_LINE_TAPS)));
     if (is_nearest_median(op))
         return taps * bytes * (op->tap_count == PICTURE_BOX ? NARROW_PICTURE_TAP : NARROW_NEAREST_TAP);
     return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
@@ -667,7 +673,9 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        size_t bytes = tiling->flat ? RANK_PLANE_BYTES : engine->width;
+        size_t bytes = tiling->flat                              ? RANK_PLANE_BYTES
+                       : is_line_of_extremes(op) && moves(op->x) ? RANK_LINE_BYTES
+                                                                 : engine->width;
         size_t width = tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample;
         set_tile(tiling, shape, width);
         /* Many rows, as a very large window has, fit if they are short. */
