@@ -816,10 +816,10 @@ template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexp
 template <typename T, enum flux Flux, bool Volume, bool Relaxes> static constexpr int separate_blocks()
 {
     if (sizeof(T) == sizeof(float))
-        return Relaxes && !Volume && Flux != FLUX_TANH ? 3 : 4;
+        return Relaxes && !Volume ? 3 : 4;
     if (Flux == FLUX_PM1)
         return Relaxes && Volume ? 2 : 3;
-    return Relaxes && (Volume || Flux != FLUX_TANH) ? 3 : Volume ? 5 : 4;
+    return Relaxes ? 3 : Volume ? 5 : 4;
 }
 
 template <typename T, enum flux Flux, bool Volume, bool Relaxes>
@@ -905,10 +905,10 @@ template <typename Form> static int residents_on(const struct cuda_limits *limit
     return limits->multiprocessors * Form::residents(limits->code);
 }
 
-/* Rows of a walk through a picture that relaxes samples. Multiprocessors are busy with arithmetic, so what
-   counts is how many rows the one has that has most. A walk also takes the time of half a row to start.
-   Blocks that are fewer than a multiprocessor runs at once take longer, each for itself; and those that do
-   not all begin at once end at different times. */
+/* Rows of a walk through a picture that relaxes samples by faces. Multiprocessors are busy with arithmetic,
+   so what counts is how many rows the one has that has most. A walk also takes the time of half a row to
+   start. Blocks that are fewer than a multiprocessor runs at once take longer, each for itself; and those
+   that do not all begin at once end at different times. */
 template <typename Form>
 static long long relaxed_rows(const struct cuda_limits *limits, long long rows, long long columns)
 {
@@ -934,10 +934,11 @@ static long long chunk_of(const struct cuda_limits *limits, long long planes, lo
         return cuda_march_chunk(planes, most_planes<Form>(), [=](long long length, long long chunks) {
             return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 1));
         });
-    if (Form::Relaxes)
+    if (Form::Relaxes && Form::Conducts)
         return relaxed_rows<Form>(limits, planes, columns);
-    return cuda_strip_rows(columns, planes, Form::Rows, Form::Rows, residents * Form::Warps,
-                           most_planes<Form>());
+    /* Beside relaxations, what is read twice takes no time. */
+    return cuda_strip_rows(columns, planes, Form::Rows, Form::Relaxes ? 0 : Form::Rows,
+                           residents * Form::Warps, most_planes<Form>());
 }
 
 template <typename Form> static long long blocks_of(long long planes, long long columns, long long chunk)
