@@ -119,7 +119,7 @@ AC_DEFUN([_VOX_CUDA_OLDEST], [
 
 # The flags, and whether they work from source to program: nvcc is particular about its host compiler.
 AC_DEFUN([_VOX_CUDA_TRY], [
-  # Of host code, which only chooses and launches; device code is optimized in any case.
+  # For host code, which only chooses and launches kernels. Device code is optimized in any case.
   : ${NVCCFLAGS="-O1"}
   # The contract of src/model/arith.h, for device and host code.
   CUDA_NVCCFLAGS="-std=c++17 --fmad=false --prec-div=true --prec-sqrt=true --ftz=false"

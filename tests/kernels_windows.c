@@ -220,17 +220,21 @@ START_TEST(extremes_in_launches)
 END_TEST
 
 /* Windows so long, in so many lines, that a block of an emulated GPU takes several turns. */
-static const char *const turn_filters[] = {"max:20,z", "min:43,y", "max:150,z", "min:290,y"};
+static const char *const turn_filters[] = {"max:20,z",  "min:43,y", "max:150,z",
+                                           "min:290,y", "max:40,x", "min:290,x"};
 
 START_TEST(extremes_in_turns)
 {
     const char *filter = turn_filters[_i];
-    const bool along_z = strchr(filter, 'z') != NULL;
+    const size_t long_z[] = {5, 24, 300}, long_y[] = {5, 300, 24}, long_x[] = {300, 6, 24};
+    const size_t *extents = strchr(filter, 'z') != NULL   ? long_z
+                            : strchr(filter, 'y') != NULL ? long_y
+                                                          : long_x;
 
     for (size_t i = 0; i < EDGE_RULES; i++) {
         char options[100];
         struct trial trial = {.options = options,
-                              .grid = grid_make(3, 5, along_z ? 24 : 190, along_z ? 190 : 24),
+                              .grid = grid_make(3, extents[0], extents[1], extents[2]),
                               .work = i % 2 == 0 ? WORK_F32 : WORK_F64,
                               .fill = i % 3 == 0 ? FILL_SPECIAL : FILL_RANDOM};
         snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i));
@@ -586,8 +590,8 @@ TCase *windows_case(void)
     tcase_add_loop_test(tests, square_windows, 1, 17);
     tcase_add_test(tests, gradients_of_pictures);
     tcase_add_loop_test(tests, ranks_in_tiles, 0, (int)LENGTH(rank_filters));
-    tcase_add_loop_test(tests, extremes_in_launches, 0, LENGTH(launch_filters));
-    tcase_add_loop_test(tests, extremes_in_turns, 0, LENGTH(turn_filters));
+    tcase_add_loop_test(tests, extremes_in_launches, 0, (int)LENGTH(launch_filters));
+    tcase_add_loop_test(tests, extremes_in_turns, 0, (int)LENGTH(turn_filters));
     tcase_add_loop_test(tests, narrow_ranks, 0, (int)LENGTH(rank_filters));
     return tests;
 }

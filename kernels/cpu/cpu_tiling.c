@@ -35,10 +35,10 @@
  * levels. */
 #define PICTURE_BYTES ((size_t)4 << 10)
 
-/* The same for a row of orders, which is shorter because a window reads several rows; for a row of extremes
-   along it, whose neighbours read what a window reaches, too; and for a row that is a whole plane, which is
-   read faster in longer parts. Then the samples behind a row that
-   two vectors may write: of 16 bits, and of 8 bits. */
+/* The same for a row of orders, which is shorter because a window reads several rows; for extremes along x,
+   longer, because what a window reaches is read again for each tile; and for a row that is a whole plane,
+   which is read faster in longer parts. Then the samples behind a row that two vectors may write: of 16 bits,
+   and of 8 bits. */
 #define RANK_BYTES        ((size_t)2 << 10)
 #define RANK_LINE_BYTES   ((size_t)16 << 10)
 #define RANK_PLANE_BYTES  ((size_t)4 << 10)

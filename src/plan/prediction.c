@@ -165,7 +165,7 @@ static double converting_seconds(const struct prediction_case *expected)
            (double)thread_count(expected->device.threads);
 }
 
-/* Whether a CPU reads while it computes, by a processor that does nothing else. */
+/* Whether a CPU reads while it computes, on a processor that does nothing else. */
 static bool reads_aside(const struct prediction_case *expected)
 {
     return !expected->held && thread_count(expected->device.threads) < thread_processors();
@@ -200,18 +200,17 @@ static double predict_computing(const struct prediction_case *expected, const st
     return seconds;
 }
 
-/* Seconds that a device should take, from its start to the last sample back on the host. A CPU's threads
-   take turns at all of it, but for reading aside. */
+/* Reading hides behind what a GPU does, and behind what a CPU does that has a processor left. If all
+   processors compute, a run was found to take about the sum. */
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index)
 {
     struct prediction_overhead overhead = prediction_overhead(expected, backend);
-    double computing = predict_computing(expected, backend, index, 1);
+    double computing = predict_computing(expected, backend, index, 1), reading = reading_seconds(expected);
 
     if (backend != &backend_cpu)
-        return overhead.start + fmax(overhead.moving, computing);
+        return overhead.start + fmax(fmax(overhead.moving, reading), computing);
     computing += converting_seconds(expected);
-    return reads_aside(expected) ? fmax(reading_seconds(expected), computing)
-                                 : reading_seconds(expected) + computing;
+    return reads_aside(expected) ? fmax(reading, computing) : reading + computing;
 }
 
 /* The driver makes contexts one after the other, whoever asks, and takes them apart likewise: a second H200
@@ -227,7 +226,8 @@ double prediction_together(const struct prediction_case *expected, const struct 
     if (devices->count == 1)
         return prediction_alone(expected, devices->backend, devices->indices[0]);
     overhead = prediction_overhead(expected, devices->backend);
-    return overhead.start + ASSUMED_FURTHER_SECONDS * (double)(devices->count - 1) + overhead.moving +
+    return overhead.start + ASSUMED_FURTHER_SECONDS * (double)(devices->count - 1) +
+           fmax(overhead.moving, reading_seconds(expected)) +
            predict_computing(expected, devices->backend, devices->indices[0], devices->count);
 }
 

@@ -38,8 +38,8 @@ struct prediction_overhead {
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
                                                const struct backend *backend);
 
-/* Seconds that a device should take, from its start to the last sample back on the host; and several of them
-   together. */
+/* Seconds in all: of a GPU, from its start to the last sample back on the host; of a CPU, for reading,
+   converting and computing; and of several devices together. */
 double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index);
 double prediction_together(const struct prediction_case *expected, const struct devices *devices);
 

@@ -259,8 +259,7 @@ __global__ void __launch_bounds__(BILATERAL_WARPS *CUDA_WARP, 2) bilateral_kerne
 
 /* ---- the host ---- */
 
-/* Call act(kernel, channels) with the kernel for a reach: one of its own from 1 to Most, else that for any.
- */
+/* Call act(kernel, channels) with the kernel for a reach. Reaches from 1 to Most have their own. */
 template <typename T, int Channels, int Most, typename Act>
 static auto choose_reach(int reach, const Act &act)
 {

@@ -906,9 +906,9 @@ template <typename Form> static int residents_on(const struct cuda_limits *limit
 }
 
 /* Rows of a walk through a picture that relaxes samples by faces. Multiprocessors are busy with arithmetic,
-   so what counts is how many rows the one has that has most. A walk also takes the time of half a row to
-   start. Blocks that are fewer than a multiprocessor runs at once take longer, each for itself; and those
-   that do not all begin at once end at different times. */
+   so what counts is the rows of the busiest one. A walk also takes the time of half a row to start. Blocks
+   that are fewer than a multiprocessor runs at once take longer each; and those that do not all begin at once
+   end at different times. */
 template <typename Form>
 static long long relaxed_rows(const struct cuda_limits *limits, long long rows, long long columns)
 {

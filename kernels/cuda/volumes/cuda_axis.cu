@@ -11,13 +11,13 @@
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
- *   many samples as a thread has, and what is shared is mostly groups.
- * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
- *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
- * Costs: the rows before and after a tile, and the columns beside it, are read for its neighbours, too.
- * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
- *   where a window does not fit into one.
- * Wins when: taps lie on one axis. */
+ *   many samples as a thread has, and what is shared is mostly groups. Then it also computes several tiles
+ * along the axis, one after another, and finds the groups of all of them at once. Adds: any radius by one
+ * loop; edge rules outside of it: across x as a table of the rows to read, along x when a piece is brought.
+ * The last pass of an unsharp mask ends with what makes the blur sharp. Costs: the rows before and after what
+ * a block computes, and the columns beside it, are read for its neighbours, too. Traffic per sample: 2 words;
+ * 1 more for the last pass of an unsharp mask; 3 more for each further launch, where a window does not fit
+ * into one. Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
@@ -46,7 +46,7 @@ template <typename T> struct axis_job {
     int lines;         /* to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
-    int turns; /* of a block, one after the other: tiles beside each other along the axis; chains take one */
+    int turns; /* tiles that a block computes, one after another along the axis; of chains, one */
     int tiles; /* along x: blocks side by side */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
@@ -484,8 +484,8 @@ template <typename Form> struct line_tile {
                 [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
     }
 
-    /* Go on to the next turn, if this thread has a part of it. */
-    CUDA_INLINE bool turn()
+    /* Go on to the next tile of the block. False: this thread has no part of it. */
+    CUDA_INLINE bool move_on()
     {
         begin += Form::Rows;
         sources += Form::Rows;
@@ -755,7 +755,7 @@ template <typename Form> struct row_tile {
     {
         const T *const cells = staged(lane) + place + piece.skipped;
         const order *const from = groups() + place / Samples;
-        const auto read = [&](int number, order(&place)[1]) { place[0] = place_of(job, cells[number]); };
+        const auto read = [&](int number, order(&places)[1]) { places[0] = place_of(job, cells[number]); };
         T found[Samples][1];
 
 #pragma unroll
@@ -766,7 +766,7 @@ template <typename Form> struct row_tile {
         else
             take_windows<Samples, 1>(
                 job, read, job.span / Samples * Samples,
-                [&](int k, order(&place)[1]) { place[0] = from[k / Samples]; }, found);
+                [&](int k, order(&places)[1]) { places[0] = from[k / Samples]; }, found);
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             sums[s] = found[s][0];
@@ -861,7 +861,7 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
             tile.template run<true>();
         else
             tile.template run<false>();
-    } while (Extremes && tile.turn());
+    } while (Extremes && tile.move_on());
 }
 
 template <typename Form>
@@ -913,8 +913,8 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* Taps of a launch. Extremes have no weights, and more of them fit where a block may have more memory than 64
-   KiB. */
+/* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: up to
+   four times as many in 160 KiB. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op)
 {
     const int times = static_cast<int>(limits->shared_per_block / (40 * 1024));
@@ -922,8 +922,8 @@ template <typename T> int most_taps(const struct cuda_limits *limits, const stru
     return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
 }
 
-/* Turns of a block that finds extremes of long windows, as an H100 is fastest. Windows read more than a turn
-   computes, and turns of one block read it once; but all multiprocessors need several blocks. */
+/* Turns of a block that finds extremes of long windows, with which an H100 is fastest. Windows read more than
+   a turn computes, and turns of one block read it once; but all multiprocessors need several blocks. */
 template <typename T> int turns_across(const struct cuda_limits *limits, const axis_job<T> &job)
 {
     using form = line_form<T, true>;
@@ -935,7 +935,8 @@ template <typename T> int turns_across(const struct cuda_limits *limits, const a
     return job.span < form::Grouped ? 1 : std::max(1, std::min(most, wished));
 }
 
-/* Along x, two turns while the pieces of two blocks fit a multiprocessor; then one block should do more. */
+/* Along x: two turns, if two such blocks fit a multiprocessor; else one block has it alone and takes up to
+   four. */
 template <typename T> int turns_along(const struct cuda_limits *limits, axis_job<T> job)
 {
     using form = row_form<T, true>;
@@ -943,7 +944,11 @@ template <typename T> int turns_along(const struct cuda_limits *limits, axis_job
         job.turns = turns;
         return form::shared_bytes(job);
     };
-    int turns = job.span < form::Grouped ? 1 : 2 * bytes_of(2) <= limits->shared_per_block ? 2 : 4;
+    const long long tiles = cuda_ceil_divide(job.nx, form::Columns);
+    const long long blocks = tiles * cuda_ceil_divide(job.lines, form::Rows);
+    const long long most = std::min(tiles, blocks / (2 * limits->multiprocessors));
+    const int wished = job.span < form::Grouped ? 1 : 2 * bytes_of(2) <= limits->shared_per_block ? 2 : 4;
+    int turns = std::max(1, static_cast<int>(std::min<long long>(most, wished)));
 
     while (turns > 1 && bytes_of(turns) > limits->shared_per_block)
         turns--;
