@@ -221,12 +221,12 @@ END_TEST
 
 /* Windows so long, in so many lines, that a block of an emulated GPU takes several turns. */
 static const char *const turn_filters[] = {"max:20,z",  "min:43,y", "max:150,z",
-                                           "min:290,y", "max:40,x", "min:290,x"};
+                                           "min:290,y", "max:40,x", "min:150,x"};
 
 START_TEST(extremes_in_turns)
 {
     const char *filter = turn_filters[_i];
-    const size_t long_z[] = {5, 24, 300}, long_y[] = {5, 300, 24}, long_x[] = {300, 6, 24};
+    const size_t long_z[] = {2, 15, 300}, long_y[] = {2, 300, 15}, long_x[] = {300, 7, 14};
     const size_t *extents = strchr(filter, 'z') != NULL   ? long_z
                             : strchr(filter, 'y') != NULL ? long_y
                                                           : long_x;
