@@ -12,12 +12,14 @@
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
  *   many samples as a thread has, and what is shared is mostly groups. Then it also computes several tiles
- * along the axis, one after another, and finds the groups of all of them at once. Adds: any radius by one
- * loop; edge rules outside of it: across x as a table of the rows to read, along x when a piece is brought.
- * The last pass of an unsharp mask ends with what makes the blur sharp. Costs: the rows before and after what
- * a block computes, and the columns beside it, are read for its neighbours, too. Traffic per sample: 2 words;
- * 1 more for the last pass of an unsharp mask; 3 more for each further launch, where a window does not fit
- * into one. Wins when: taps lie on one axis. */
+ *   along the axis, one after another, and finds the groups of all of them at once.
+ * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
+ *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
+ * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
+ *   neighbours, too.
+ * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
+ *   where a window does not fit into one.
+ * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
