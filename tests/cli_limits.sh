@@ -171,8 +171,8 @@ figure() # PATTERN: the number in it
 }
 
 plan_of 512,512,512 -s 1
-[ "$(figure 'lags \([0-9]*\) ')" = 2 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -le 8 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -ge 6 ]
-result $? 'one step is taken in slabs of about 8 MiB'
+[ "$(figure 'lags \([0-9]*\) ')" = 2 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -le 16 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -ge 12 ]
+result $? 'one step is taken in slabs of about 16 MiB'
 for steps in 20 40; do
     plan_of 512,512,512 -s $steps --rung blocked
     [ "$(figure 'lags \([0-9]*\) ')" = $((steps + 1)) ]

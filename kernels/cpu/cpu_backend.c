@@ -59,7 +59,7 @@ static struct staging *staging_create(struct device *device, size_t bytes, void 
     if (created == NULL)
         return NULL;
     if (memory == NULL)
-        memory = created->own = mem_alloc(bytes, 1, "the batch", fault);
+        memory = created->own = mem_large(bytes, 1, "the batch", fault);
     created->staging.samples = memory;
     if (memory != NULL)
         return &created->staging;
@@ -97,12 +97,11 @@ static bool field_create(struct device *device, struct field **result, const str
     field->work = work;
     field->planes = planes;
     field->pitch = field_bytes(shape, work, 1) / sample_bytes(shape, work);
-    field->samples = mem_alloc(planes.count, field_bytes(shape, work, 1), "the planes", fault);
+    field->samples = mem_large(planes.count, field_bytes(shape, work, 1), "the planes", fault);
     if (field->samples == NULL) {
         field_destroy(device, field);
         return false;
     }
-    cpu_device_advise_large_pages(field->samples, field_bytes(shape, work, planes.count));
     *result = field;
     return true;
 }

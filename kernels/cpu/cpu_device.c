@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
 
@@ -217,20 +215,6 @@ bool cpu_device_describe(int index, char *text, size_t size)
     snprintf(text, size, "%zu processor%s, %s instructions", count, number_plural(count),
              build == NULL ? "no such" : build->name);
     return true;
-}
-
-void cpu_device_advise_large_pages(void *memory, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
-
-    if (end > first)
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
-#else
-    (void)memory, (void)bytes;
-#endif
 }
 
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples)

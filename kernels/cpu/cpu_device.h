@@ -35,10 +35,6 @@ struct cpu_times cpu_device_times(const struct cpu_build *build, const struct op
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 struct cpu_threads cpu_device_threads(const struct device *device, size_t samples);
 
-/* Ask for large pages, where the system has them, for memory that is swept in strides: a page of the usual
-   size holds a row or two. Nothing is lost where the advice is not taken. */
-void cpu_device_advise_large_pages(void *memory, size_t bytes);
-
 /* cpu_device.c, for the seam. */
 void cpu_device_close(struct device *device);
 bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault);

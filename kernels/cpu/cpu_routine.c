@@ -14,8 +14,6 @@
    lines that are then overwritten would be in vain. */
 #define CACHES_BYTES ((size_t)12 << 20)
 
-#define CACHE_LINE ((size_t)64)
-
 /* Forecasts assume a machine of today, as measured on a Zen 5 with AVX-512; --bench measures the real one.
    The bytes that cores read and write in a second: one core alone, each of several, and all together at most.
    Then what one core computes in a second: taps of a star and of `naive`, and squares of changes in f64. A
@@ -37,8 +35,7 @@ struct routine {
     const struct op *op;
     unsigned steps;           /* the most that a pass takes */
     struct cpu_tiling tiling; /* for that many; a pass of fewer derives a smaller one */
-    void *block;              /* the memory of the arenas, as allocated */
-    char *arenas;             /* one for each thread, aligned to cache lines; NULL: the rung has no tiles */
+    char *arenas;             /* one for each thread; NULL: the rung has no tiles */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
@@ -178,22 +175,10 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
            fault_set_for(fault, STATUS_USAGE, "--rung", "%s: %s", cpu_routine_rungs[*rung].name, reason);
 }
 
-/* The arenas of all threads. One that is never used takes no memory, since the system adds pages on first
- * use. */
-static bool create_arenas(struct routine *routine, size_t bytes, struct fault *fault)
-{
-    routine->block = mem_lazy_zero(bytes + CACHE_LINE, "tiles", fault);
-    if (routine->block == NULL)
-        return false;
-    routine->arenas = (char *)(((uintptr_t)routine->block + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-    cpu_device_advise_large_pages(routine->arenas, bytes);
-    return true;
-}
-
 void cpu_routine_release(struct device *device, struct routine *routine)
 {
     (void)device;
-    mem_free(routine->block);
+    mem_free(routine->arenas);
     mem_free(routine);
 }
 
@@ -309,7 +294,10 @@ bool cpu_routine_prepare(struct device *device, const struct form *form, struct 
     routine->op = form->op;
     routine->steps = form->steps;
     memcpy(&routine->tiling, form->own, sizeof routine->tiling);
-    if (form->memory_bytes > 0 && !create_arenas(routine, form->memory_bytes, fault)) {
+    /* One that is never used takes no memory: the system adds pages on first use. */
+    if (form->memory_bytes > 0)
+        routine->arenas = mem_large(form->memory_bytes, 1, "tiles", fault);
+    if (form->memory_bytes > 0 && routine->arenas == NULL) {
         cpu_routine_release(device, routine);
         return false;
     }

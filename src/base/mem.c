@@ -6,12 +6,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 /* The bytes of a cache line and of the widest vectors. */
 #define MEM_ALIGNMENT  64
+/* The bytes of a large page, and how many of them may be empty in the last one of a block. */
+#define LARGE_PAGE     ((size_t)2 << 20)
+#define LARGE_SPARE    (LARGE_PAGE / 16)
 #define FIRST_CAPACITY 32 /* of an array that grows */
 
 bool mem_product(size_t *result, size_t a, size_t b)
@@ -22,19 +26,44 @@ bool mem_product(size_t *result, size_t a, size_t b)
     return true;
 }
 
-void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault)
+static void *allocate(size_t alignment, size_t count, size_t size, size_t spare, const char *purpose,
+                      struct fault *fault)
 {
     size_t bytes;
     void *pointer = NULL;
 
-    /* PTRDIFF_MAX is the largest object there may be; the rest of the program relies on it. Not a byte more
-       is taken than is asked for, so that sanitizers see what is read or written behind it. */
-    if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - MEM_ALIGNMENT &&
-        posix_memalign(&pointer, MEM_ALIGNMENT, bytes > 0 ? bytes : 1) == 0)
+    /* PTRDIFF_MAX is the largest object there may be; the rest of the program relies on it. */
+    if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - alignment - spare &&
+        posix_memalign(&pointer, alignment, bytes + spare > 0 ? bytes + spare : 1) == 0)
         return pointer;
     fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %s bytes", purpose,
                 number_format_product((const size_t[]){count, size}, 2).text);
     return NULL;
+}
+
+/* Not a byte more is taken than is asked for, so that sanitizers see what is read or written behind it. */
+void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault)
+{
+    return allocate(MEM_ALIGNMENT, count, size, 0, purpose, fault);
+}
+
+void *mem_large(size_t count, size_t size, const char *purpose, struct fault *fault)
+{
+#ifdef MADV_HUGEPAGE
+    size_t bytes, spare;
+    void *pointer;
+
+    if (mem_product(&bytes, count, size) && bytes >= LARGE_PAGE - LARGE_SPARE) {
+        spare = LARGE_PAGE - 1 - (bytes - 1) % LARGE_PAGE;
+        spare = spare <= LARGE_SPARE ? spare : 0;
+        pointer = allocate(LARGE_PAGE, count, size, spare, purpose, fault);
+        /* Nothing is lost where the advice is not taken. */
+        if (pointer != NULL)
+            (void)madvise(pointer, (bytes + spare) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+        return pointer;
+    }
+#endif
+    return mem_alloc(count, size, purpose, fault);
 }
 
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault)
@@ -43,15 +72,6 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
 
     if (pointer != NULL)
         memset(pointer, 0, count * size);
-    return pointer;
-}
-
-void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault)
-{
-    void *pointer = bytes <= PTRDIFF_MAX ? calloc(bytes, 1) : NULL;
-
-    if (pointer == NULL)
-        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %zu bytes", purpose, bytes);
     return pointer;
 }
 

@@ -18,12 +18,13 @@ bool mem_product(size_t *result, size_t a, size_t b);
    is not so much. A request of 0 bytes still returns a pointer. Release with mem_free. */
 void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault);
 
+/* The same, for samples: in large pages, where the system has such and the bytes fill them but for little. A
+   page of the usual size holds a row or two, and to be given thousands of them takes longer than to compute
+   what is in them. */
+void *mem_large(size_t count, size_t size, const char *purpose, struct fault *fault);
+
 /* Allocate bytes that are all zero. */
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
-
-/* Allocate zero bytes that take memory only page by page, when a page is first touched; aligned for scalars
-   only. Release with mem_free. */
-void *mem_lazy_zero(size_t bytes, const char *purpose, struct fault *fault);
 
 /* Allocate bytes for a moment, uninitialised and aligned for scalars only. If they are allocated again and
    again, they take the same place each time: those of mem_alloc may not, as the C library can leave gaps

@@ -1,10 +1,12 @@
 /* Threads: starting them, pools of them, and parallel loops.
 
-   A pool's threads sleep until they are called. A call publishes a loop under the mutex and wakes them; each
-   member then takes turns from one atomic counter until there are none left. The caller of pool_share takes
-   turns, too, and waits until no member is busy; a member that wakes up too late finds itself no longer
-   invited. pool_start gives each thread one turn instead, and the caller goes on. parallel_for makes a pool
-   for one loop and collects the first fault. */
+   A pool's threads wait until they are called. A call publishes a loop; each member then joins it, and takes
+   turns from one atomic counter until there are none left. The caller of pool_share takes turns, too, and
+   waits until no member is in the loop; a member that comes too late finds it closed. pool_start gives each
+   thread one turn instead, and the caller goes on. Loops of a run follow one another so closely that to sleep
+   in between and be woken would take longer than many of them. So whoever waits first looks for a while,
+   where there is a processor for each thread. parallel_for makes a pool for one loop and collects the first
+   fault. */
 #include "threads.h"
 
 #include "clock.h"
@@ -111,18 +113,29 @@ struct member {
 };
 
 struct pool {
-    pthread_mutex_t mutex;
+    /* The number of the loop in multiples of CALL; OPEN while members may join it; and how many are in it,
+       the caller not counted. While one is, or may come, the loop stays as it is. */
+    atomic_uint_fast64_t state;
+    struct loop loop;
+    atomic_size_t next;   /* the first turn that nobody has taken */
+    atomic_uint invited;  /* members below may join the loop */
+    atomic_uint sleeping; /* members */
+    atomic_bool awaited;  /* the caller sleeps until the last member leaves */
+    atomic_bool ends;
+    bool patient;          /* whoever waits looks for something to do for a while before it sleeps */
+    pthread_mutex_t mutex; /* of those that sleep */
     pthread_cond_t called, left;
     enum thread_stack stack;
     struct member *members; /* the threads; the caller is number 0 */
     unsigned started, most;
-    uint64_t calls;   /* loops so far, by which a member sees whether there is a new one */
-    unsigned invited; /* members below may join the loop; 0: it is over */
-    unsigned busy;    /* members that are in the loop, the caller not counted */
-    bool ends;
-    struct loop loop;
-    atomic_size_t next; /* the first turn that nobody has taken */
 };
+
+#define OPEN ((uint_fast64_t)1 << 31)
+#define CALL ((uint_fast64_t)1 << 32)
+
+/* How long a thread looks for a loop before it sleeps. Loops of a run often follow one another in less time
+   than it takes to wake many threads. */
+#define PATIENCE_MICROSECONDS 50
 
 /* ---- a member ---- */
 
@@ -137,15 +150,50 @@ static void take_turns(struct pool *pool, const struct loop *loop, unsigned memb
     }
 }
 
-/* Under the mutex: until there is a loop that the member has not seen; false at the end. */
-static bool wait_for_call(const struct member *member, uint64_t *seen)
+/* Whether a state is of a loop that the member may join and has not seen. */
+static bool may_join(const struct member *member, uint_fast64_t state, uint_fast64_t seen)
+{
+    return (state & OPEN) != 0 && state / CALL != seen &&
+           member->number < atomic_load(&member->pool->invited);
+}
+
+/* False: there is none, or it has just ended. */
+static bool join_loop(const struct member *member, uint_fast64_t *seen)
+{
+    uint_fast64_t state = atomic_load(&member->pool->state);
+
+    while (may_join(member, state, *seen)) {
+        if (atomic_compare_exchange_weak(&member->pool->state, &state, state + 1)) {
+            *seen = state / CALL;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the member need not wait any longer. */
+static bool is_called(const struct member *member, uint_fast64_t seen)
+{
+    return atomic_load(&member->pool->ends) || may_join(member, atomic_load(&member->pool->state), seen);
+}
+
+/* Until the member is called, or the pool ends. */
+static void await_call(const struct member *member, uint_fast64_t seen)
 {
     struct pool *pool = member->pool;
+    const double end = pool->patient ? clock_seconds() + 1e-6 * PATIENCE_MICROSECONDS : 0.0;
 
-    while (!pool->ends && (pool->calls == *seen || member->number >= pool->invited))
+    while (pool->patient && clock_seconds() < end) {
+        if (is_called(member, seen))
+            return;
+        sched_yield();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->sleeping, 1);
+    while (!is_called(member, seen))
         pthread_cond_wait(&pool->called, &pool->mutex);
-    *seen = pool->calls;
-    return !pool->ends;
+    atomic_fetch_sub(&pool->sleeping, 1);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /* The life of a thread of a pool. */
@@ -153,19 +201,20 @@ static void *serve(void *argument)
 {
     const struct member *member = argument;
     struct pool *pool = member->pool;
-    uint64_t seen = 0;
+    uint_fast64_t seen = 0;
 
-    pthread_mutex_lock(&pool->mutex);
-    while (wait_for_call(member, &seen)) {
-        struct loop loop = pool->loop;
-        pool->busy++;
-        pthread_mutex_unlock(&pool->mutex);
-        take_turns(pool, &loop, member->number);
-        pthread_mutex_lock(&pool->mutex);
-        if (--pool->busy == 0)
+    while (!atomic_load(&pool->ends)) {
+        if (!join_loop(member, &seen)) {
+            await_call(member, seen);
+            continue;
+        }
+        take_turns(pool, &pool->loop, member->number);
+        if ((atomic_fetch_sub(&pool->state, 1) - 1) % OPEN == 0 && atomic_load(&pool->awaited)) {
+            pthread_mutex_lock(&pool->mutex);
             pthread_cond_signal(&pool->left);
+            pthread_mutex_unlock(&pool->mutex);
+        }
     }
-    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
@@ -190,20 +239,26 @@ bool pool_create(struct pool **result, unsigned threads, enum thread_stack stack
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&pool->left, &attributes);
     pthread_condattr_destroy(&attributes);
+    pool->patient = threads < thread_processors();
     pool->stack = stack;
     pool->most = threads;
     *result = pool;
     return true;
 }
 
+static void wake_members(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->called);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 void pool_destroy(struct pool *pool)
 {
     if (pool == NULL)
         return;
-    pthread_mutex_lock(&pool->mutex);
-    pool->ends = true;
-    pthread_cond_broadcast(&pool->called);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->ends, true);
+    wake_members(pool);
     for (unsigned i = 0; i < pool->started; i++)
         pthread_join(pool->members[i].thread, NULL);
     pthread_cond_destroy(&pool->left);
@@ -226,34 +281,58 @@ static void start_members(struct pool *pool, unsigned wanted)
 
 /* ---- the caller ---- */
 
-/* Publish a loop, and wake those that may join it. */
+/* Publish a loop, and wake those that sleep. One that falls asleep now sees the loop, or is seen. */
 static void invite(struct pool *pool, const struct loop *loop, unsigned members)
 {
-    pthread_mutex_lock(&pool->mutex);
     pool->loop = *loop;
     atomic_store(&pool->next, 0);
-    pool->calls++;
-    pool->invited = members;
-    pthread_cond_broadcast(&pool->called);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->invited, members);
+    atomic_store(&pool->state, (atomic_load(&pool->state) / CALL + 1) * CALL + OPEN);
+    if (atomic_load(&pool->sleeping) > 0)
+        wake_members(pool);
 }
 
-/* Under the mutex: whether every turn is over. A member that has not come when all turns are taken need not
-   come. */
+/* Whether every turn is over; then nobody joins any longer. A member that has not come when all turns are
+   taken need not come. */
 static bool is_over(struct pool *pool)
 {
-    if (atomic_load(&pool->next) < pool->loop.turns)
-        return false;
-    pool->invited = 0;
-    return pool->busy == 0;
+    uint_fast64_t state = atomic_load(&pool->state);
+
+    if ((state & OPEN) == 0)
+        return true;
+    return atomic_load(&pool->next) >= pool->loop.turns && state % OPEN == 0 &&
+           atomic_compare_exchange_strong(&pool->state, &state, state - OPEN);
+}
+
+/* Sleep until every turn is over, or until an end if there is one. */
+static bool sleep_until_over(struct pool *pool, const struct timespec *end)
+{
+    bool over, late = false;
+
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->awaited, true);
+    while (!(over = is_over(pool)) && !late) {
+        if (end == NULL)
+            pthread_cond_wait(&pool->left, &pool->mutex);
+        else
+            late = pthread_cond_timedwait(&pool->left, &pool->mutex, end) != 0;
+    }
+    atomic_store(&pool->awaited, false);
+    pthread_mutex_unlock(&pool->mutex);
+    return over;
 }
 
 void pool_join(struct pool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
-    while (!is_over(pool))
-        pthread_cond_wait(&pool->left, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    const double end = pool->patient ? clock_seconds() + 1e-6 * PATIENCE_MICROSECONDS : 0.0;
+
+    while (!is_over(pool)) {
+        if (!pool->patient || clock_seconds() >= end) {
+            (void)sleep_until_over(pool, NULL);
+            return;
+        }
+        sched_yield();
+    }
 }
 
 void pool_share(struct pool *pool, unsigned members, size_t turns, size_t together, pool_work *work,
@@ -284,13 +363,8 @@ unsigned pool_start(struct pool *pool, unsigned threads, pool_work *work, void *
 bool pool_join_within(struct pool *pool, unsigned microseconds)
 {
     const struct timespec end = clock_after(microseconds);
-    bool over, late = false;
 
-    pthread_mutex_lock(&pool->mutex);
-    while (!(over = is_over(pool)) && !late)
-        late = pthread_cond_timedwait(&pool->left, &pool->mutex, &end) != 0;
-    pthread_mutex_unlock(&pool->mutex);
-    return over;
+    return sleep_until_over(pool, &end);
 }
 
 /* ---- parallel loops ---- */

@@ -26,7 +26,7 @@
 
 /* The same for fields in this process's own memory: what a level leaves, and what it has read, fit into a
    third-level cache, where the next level finds them. */
-#define CACHED_SLAB_BYTES  ((size_t)8 << 20)
+#define CACHED_SLAB_BYTES  ((size_t)16 << 20)
 #define CACHED_BATCH_BYTES ((size_t)2 << 20)
 
 /* One over the share of the work that may be lost where slabs meet, and of the bytes of planes that levels
