@@ -277,6 +277,11 @@ bool op_is_chain(const struct op *op);
 /* Whether it is an OP_RANK that takes the first or the last sample of its window. */
 bool op_takes_extreme(const struct op *op);
 
+/* Whether all that a window has outside the grid is what it has inside as well. That is so if it reaches as
+   far on both sides, and the edge rule turns back at the end of the grid or repeats the last sample. Under
+   EDGE_HOLD, results of windows that reach outside are dropped. */
+bool op_reads_itself_outside(const struct op *op);
+
 /* Whether the op ends with what OP_UNSHARP does. */
 bool op_sharpens(const struct op *op);
 

@@ -57,6 +57,12 @@ bool op_is_chain(const struct op *op)
     return op->kind == OP_TAPS || op->kind == OP_UNSHARP;
 }
 
+bool op_reads_itself_outside(const struct op *op)
+{
+    return op->x.low == -op->x.high && op->row.low == -op->row.high && op->plane.low == -op->plane.high &&
+           !edge_has(op->edge, EDGE_PERIODIC) && !edge_has(op->edge, EDGE_HAS_VALUE);
+}
+
 bool op_takes_extreme(const struct op *op)
 {
     return op->kind == OP_RANK && (op->rank == 0 || op->rank + 1 == op->tap_count);

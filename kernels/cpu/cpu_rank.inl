@@ -35,15 +35,6 @@ struct network {
     uint8_t sorted[NETWORK_TAPS]; /* the places in order, when all exchanges are done */
 };
 
-/* Whether all that a window has outside the grid is what it has inside as well. That is so if it reaches as
-   far on both sides, and the edge rule turns back at the end of the grid or repeats the last sample. Under
-   EDGE_HOLD, results of windows that reach outside are dropped. */
-static bool reads_itself_outside(const struct op *op)
-{
-    return op->x.low == -op->x.high && op->row.low == -op->row.high && op->plane.low == -op->plane.high &&
-           !edge_has(op->edge, EDGE_PERIODIC) && !edge_has(op->edge, EDGE_HAS_VALUE);
-}
-
 /* ---- networks ---- */
 
 static void exchange(struct network *network, uint8_t first, uint8_t second)
@@ -183,9 +174,9 @@ static void histogram_move_columns(struct histogram *histogram, const int16_t *c
 }
 
 /* Find the sample of a rank in each window of a row; `rows` are the rows that windows read. The histogram is
-   empty before and after, as an arena is at first. The search begins in the page of the sample before, where
-   the next one often is. A few samples that leave are compared with those that come; if all are equal, as on
-   an even background, none is counted. */
+   empty before and after. The search begins in the page of the sample before, where the next one often is. A
+   few samples that leave are compared with those that come; if all are equal, as on an even background, none
+   is counted. */
 static void histogram_rank_row(struct histogram *histogram, const int16_t *const *rows, size_t list,
                                int64_t span, size_t rank, int64_t count, int16_t *out)
 {

@@ -855,7 +855,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     bool done = KEYS(read_outside)(&ranks, outside);
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
-    ranks.clips = is_line_of_extremes(op) && reads_itself_outside(op);
+    ranks.clips = is_line_of_extremes(op) && op_reads_itself_outside(op);
     ranks.inside = (struct range){0, ranks.width};
     if (ranks.clips) {
         const int64_t reads = x.first + op->x.low;
@@ -876,6 +876,10 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     /* Counts are behind all rows of the arena but the last. */
     if (sweep->tiling->counts > 0)
         ranks.counts = ranks.ring + (sweep->tiling->slots - 1 - sweep->tiling->counts) * ranks.pitch;
+#ifdef KEYS_COUNTED
+    if (ranks.counts != NULL)
+        memset(ranks.counts, 0, sizeof(struct histogram));
+#endif
 #ifdef KEYS_NARROW
     if (ranks.counts != NULL)
         ranks.counting = counting_at(ranks.counts, ranks.width);

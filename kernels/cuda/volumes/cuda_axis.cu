@@ -12,7 +12,8 @@
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
  *   many samples as a thread has, and what is shared is mostly groups. Then it also computes several tiles
- *   along the axis, one after another, and finds the groups of all of them at once.
+ *   along the axis, one after another, and finds the groups of all of them at once. Where edge rules repeat
+ *   what windows have inside the grid, nothing is read outside of it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
  *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
@@ -36,6 +37,7 @@ enum axis { AXIS_X, AXIS_ROW, AXIS_PLANE, AXIS_NONE };
 template <typename T> struct axis_job {
     /* Weights of a launch: a piece of as many rows as a warp has lanes then fits into 48 KiB. */
     static constexpr int Most = 1000 / sizeof(T);
+    static constexpr int Far = 1 << 29; /* beyond all grids */
 
     const T *from;     /* place 0 of the first line */
     T *to;             /* the same */
@@ -55,7 +57,8 @@ template <typename T> struct axis_job {
     int low, span;      /* offsets of the taps: low … low + span − 1 */
     int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
-    T sign;             /* OP_RANK: -1 where the greatest comes first in order */
+    bool clips; /* extremes of long windows that have inside the grid whatever they have outside of it */
+    T sign;     /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
     /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
     alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
@@ -63,6 +66,16 @@ template <typename T> struct axis_job {
     CUDA_INLINE T outside(int number) const
     {
         return edge.rule == EDGE_CONSTANT ? edge.outside[number / channel_lines % channels] : T(0);
+    }
+
+    /* The places that windows look at: of the grid, or all. */
+    __host__ __device__ int seen() const
+    {
+        return clips ? 0 : -Far;
+    }
+    __host__ __device__ int seen_end() const
+    {
+        return clips ? places : Far;
     }
 
     /* Whether weights from one on have no gap among them. */
@@ -113,13 +126,18 @@ CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
         least[i] = lesser(least[i], places[i]);
 }
 
+/* What lies in all windows of a thread, by number: from `first` to `end` groups of samples, and single
+   samples from `rest` to the end of the first window. */
+struct common_part {
+    int first, end, rest;
+};
+
 /* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read`
    gives the places of samples by their number. What lies in all windows is taken once; what precedes it
-   counts for the first windows, what follows it for the last ones. Of what lies in all, up to number
-   `grouped`, read_group gives the first places of Group samples at once, by the number of the first of them.
- */
+   counts for the first windows, what follows it for the last ones. Of what lies in all, read_group gives the
+   first places of Group samples at once, by the number of the first of them. */
 template <int Group, int Pack, typename T, typename Read, typename Read_group>
-CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, int grouped,
+CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, common_part common,
                               const Read_group &read_group, T (*found)[Pack])
 {
     using Order = typename order_for<T>::type;
@@ -133,12 +151,12 @@ CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, int grou
         take_lesser(before[k], before[k + 1]);
     read(Group - 1, shared);
 #pragma unroll 4
-    for (int k = Group; k < grouped; k += Group) {
+    for (int k = common.first; k < common.end; k += Group) {
         read_group(k, places);
         take_lesser(shared, places);
     }
 #pragma unroll 4
-    for (int k = max(Group, grouped); k < job.span; k++) {
+    for (int k = common.rest; k < job.span; k++) {
         read(k, places);
         take_lesser(shared, places);
     }
@@ -152,7 +170,7 @@ CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, int grou
         for (int i = 0; i < Pack; i++) {
             const Order place =
                 o < Group - 1 ? lesser(before[o < Group - 1 ? o : 0][i], shared[i]) : shared[i];
-            found[o][i] = placed(job, job.resumes ? lesser(place, place_of(job, found[o][i])) : place);
+            found[o][i] = placed(job, place);
         }
     }
 }
@@ -165,7 +183,7 @@ CUDA_INLINE void take_groups(const axis_job<T> &job, const Read &read, T (&found
         const auto read_from = [&](int k, typename order_for<T>::type(&places)[Pack]) {
             read(first + k, places);
         };
-        take_windows<Group, Pack>(job, read_from, 0, read_from, &found[first]);
+        take_windows<Group, Pack>(job, read_from, {0, 0, Group}, read_from, &found[first]);
     }
 }
 
@@ -186,6 +204,15 @@ CUDA_INLINE void take_threes(const axis_job<T> &job, const Read &read, T (&found
     }
 }
 
+/* What is first of extremes and those of an earlier launch. */
+template <int Count, typename T>
+CUDA_INLINE void join_extremes(const axis_job<T> &job, const T (&earlier)[Count], T (&found)[Count])
+{
+#pragma unroll
+    for (int o = 0; o < Count; o++)
+        found[o] = placed(job, lesser(place_of(job, found[o]), place_of(job, earlier[o])));
+}
+
 /* The extremes of windows that begin one behind the other, in groups as large as the windows allow. */
 template <int Count, int Pack, typename T, typename Read>
 CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
@@ -194,11 +221,40 @@ CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&fou
         take_groups<Count, Count>(job, read, found);
     else if (job.span >= Count / 2)
         take_groups<Count, Count / 2>(job, read, found);
-    else if (job.span == 3 && !job.resumes)
+    else if (job.span == 3)
         take_threes(job, read, found);
     else
         take_groups<Count, 2>(job, read, found);
 }
+
+/* Groups of samples of a block, one behind the other from place `begin` on, of which only those count that
+   have a place that windows look at. */
+template <int Group> struct group_range {
+    int begin, first, end;
+
+    template <typename T>
+    CUDA_INLINE group_range(const axis_job<T> &job, int begin_, int count)
+        : begin(begin_), first(max(job.seen() - begin, 0) / Group),
+          end(min(count, (max(job.seen_end() - begin, 0) + Group - 1) / Group))
+    {
+    }
+
+    /* At most, of a launch whose blocks have so many places. */
+    template <typename T> static __host__ __device__ int most(const axis_job<T> &job, int places)
+    {
+        const int count = places / Group, seen = (job.seen_end() - job.seen()) / Group + 2;
+
+        return count < seen ? count : seen;
+    }
+
+    /* What lies in all windows of a thread that has the block's samples from one on. */
+    CUDA_INLINE common_part common(int sample, int span) const
+    {
+        const int whole = span / Group * Group;
+
+        return {max(Group, first * Group - sample), min(whole, end * Group - sample), whole};
+    }
+};
 
 /* ---- across x ---- */
 
@@ -235,7 +291,8 @@ template <typename Type, bool Extremes_> struct line_form {
     /* Groups of places whose extremes it finds before those of windows. */
     static __host__ __device__ int groups(const axis_job<T> &job)
     {
-        return Extremes && job.span >= Grouped ? (rows(job) + job.span - 1) / Samples : 0;
+        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, rows(job) + job.span - 1)
+                                               : 0;
     }
     /* In shared memory, groups come first. */
     static __host__ __device__ int group_bytes(const axis_job<T> &job)
@@ -309,6 +366,13 @@ template <typename Form> struct line_tile {
     {
     }
 
+    /* Of all groups of a block. */
+    CUDA_INLINE group_range<Samples> range() const
+    {
+        return group_range<Samples>(job, origin + job.low, (Form::rows(job) + job.span - 1) / Samples);
+    }
+
+    /* Where a group is, by its number among those that count. */
     CUDA_INLINE group_pack<typename order_for<T>::type> *group_at(int group) const
     {
         return groups + group * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP;
@@ -353,13 +417,19 @@ template <typename Form> struct line_tile {
             cuda_load_packs<Pack>(at(from, source), row);
     }
 
+    /* A line of what an earlier launch has left. */
+    CUDA_INLINE void resume(int o, T (&sums)[Pack]) const
+    {
+        cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums);
+    }
+
     CUDA_INLINE void start(T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             open(sums[o]);
             if (job.resumes)
-                cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums[o]);
+                resume(o, sums[o]);
         }
     }
 
@@ -459,8 +529,9 @@ template <typename Form> struct line_tile {
     template <bool Inside> CUDA_INLINE void make_groups() const
     {
         const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+        const group_range<Samples> all = range();
 
-        for (int group = warp; group < Form::groups(job) && x < job.nx; group += Form::Warps) {
+        for (int group = all.first + warp; group < all.end && x < job.nx; group += Form::Warps) {
             order least[Pack], places[Pack];
             const int number = (group - warp) * Samples;
             read_places<Inside>(number, least);
@@ -469,21 +540,28 @@ template <typename Form> struct line_tile {
                 read_places<Inside>(number + k, places);
                 take_lesser(least, places);
             }
-            group_at(group)->take(least);
+            group_at(group - all.first)->take(least);
         }
     }
 
     template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
     {
         const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
-        const int first = (begin - origin) / Samples;
+        const group_range<Samples> all = range();
+        const int first = (begin - origin) / Samples - all.first;
 
         if (Form::groups(job) == 0)
             find_extremes(job, read, found);
         else
             take_windows<Samples, Pack>(
-                job, read, job.span / Samples * Samples,
+                job, read, all.common(begin - origin, job.span),
                 [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
+#pragma unroll
+        for (int o = 0; o < Samples && job.resumes; o++) {
+            T earlier[Pack];
+            resume(o, earlier);
+            join_extremes(job, earlier, found[o]);
+        }
     }
 
     /* Go on to the next tile of the block. False: this thread has no part of it. */
@@ -498,29 +576,47 @@ template <typename Form> struct line_tile {
     {
         T sums[Samples][Pack];
 
-        start(sums);
-        if constexpr (Form::Extremes)
+        if constexpr (Form::Extremes) {
             find<Inside>(sums);
-        else
+        } else {
+            start(sums);
             chain<Inside>(sums);
+        }
         store(sums);
     }
 };
 
 /* ---- along x ---- */
 
-/* A piece of a row with what its taps reach, in whole packs: how many columns lie before the piece, where in
-   them the first tap stands, and how many packs there are. */
-template <typename T> struct row_piece {
-    int before, skipped, packs;
+/* Columns before a piece of a row, in whole packs, from the first tap of its first sample on. */
+template <typename T> __host__ __device__ int columns_before(int low)
+{
+    const int pack = cuda_pack_of<T>::samples;
 
-    __host__ __device__ row_piece(int low, int span, int columns)
+    return low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
+}
+
+__host__ __device__ inline int within(int place, int least, int most)
+{
+    return place < least ? least : place > most ? most : place;
+}
+
+/* A piece of a row with what its taps reach, in whole packs: its first column, where among its cells the
+   first tap of the first sample stands, and how many packs there are. Where windows are clipped, so is the
+   piece, but for as many columns beside the grid as a thread has samples; the first tap may then stand before
+   it. */
+template <typename T, int Samples> struct row_piece {
+    int column, skipped, packs;
+
+    __host__ __device__ row_piece(const axis_job<T> &job, int begin, int columns)
     {
         const int pack = cuda_pack_of<T>::samples;
+        const int end = begin + columns + job.low + job.span - 1;
 
-        before = low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
-        skipped = before + low;
-        packs = (columns + skipped + span - 1 + pack - 1) / pack;
+        column = within(begin - columns_before<T>(job.low), job.seen() - Samples,
+                        job.seen_end() / pack * pack - Samples);
+        skipped = begin + job.low - column;
+        packs = (within(end, job.seen() + Samples, job.seen_end() + Samples) - column + pack - 1) / pack;
     }
 
     /* Packs from a row to the next in shared memory: an odd number, so that lanes, each in its row, use all
@@ -557,21 +653,30 @@ template <typename Type, bool Extremes_> struct row_form {
     {
         return Extremes ? job.turns * Columns : Columns;
     }
-    /* Groups of columns of a row whose extremes it finds before those of windows; in shared memory, they are
-       behind the piece, an odd number from a row to the next. */
+    /* Groups of columns of a row whose extremes it finds before those of windows. */
     static __host__ __device__ int groups(const axis_job<T> &job)
     {
-        return Extremes && job.span >= Grouped ? (columns(job) + job.span - 1) / Samples : 0;
+        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, columns(job) + job.span - 1)
+                                               : 0;
     }
+    /* In shared memory, pieces come first, then the groups of each row, an odd number from a row to the next.
+       If pieces are clipped, later turns read where the results of a turn would go; these are then behind. */
     static __host__ __device__ int piece_bytes(const axis_job<T> &job)
     {
-        return Rows * row_piece<T>(job.low, job.span, columns(job)).pitch() * 16;
+        const int reached = columns_before<T>(job.low) + job.low + columns(job) + job.span - 1;
+        const int cells = within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
+
+        return Rows * ((cells + Pack - 1) / Pack | 1) * 16;
     }
+    static __host__ __device__ int group_bytes(const axis_job<T> &job)
+    {
+        return groups(job) > 0 ? Rows * (groups(job) | 1) * static_cast<int>(sizeof(T)) : 0;
+    }
+    static constexpr int ResultPitch = CUDA_WARP | 1; /* in packs */
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        const int of_groups = groups(job) > 0 ? Rows * (groups(job) | 1) : 0;
-
-        return static_cast<size_t>(piece_bytes(job)) + static_cast<size_t>(of_groups) * sizeof(T);
+        return static_cast<size_t>(piece_bytes(job)) + static_cast<size_t>(group_bytes(job)) +
+               (job.clips ? static_cast<size_t>(Rows * ResultPitch * 16) : 0);
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -610,7 +715,7 @@ template <typename Form> struct row_tile {
     const int lane, warp;
     const int begin;   /* the tile's first column */
     const int columns; /* that threads have, the last of them behind the grid */
-    const row_piece<T> piece;
+    const row_piece<T, Samples> piece;
     const int first, rows; /* its first row, and how many there are */
     T *const stage;
 
@@ -619,7 +724,7 @@ template <typename Form> struct row_tile {
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
           begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::columns(job)),
           columns(min(Form::columns(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
-          piece(job.low, job.span, columns),
+          piece(job, begin, columns),
           first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
           rows(min(Form::Rows, job.lines - first)), stage(shared)
     {
@@ -638,7 +743,7 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch_packs() const
     {
-        const int own = lane % Form::Fetching * Pack, end = piece.packs * Pack, column = begin - piece.before;
+        const int own = lane % Form::Fetching * Pack, end = piece.packs * Pack, column = piece.column;
         const unsigned last = static_cast<unsigned>(max(job.nx - Pack + 1, 0)); /* columns of whole packs */
 
 #pragma unroll
@@ -657,7 +762,7 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch() const
     {
-        const int column = begin - piece.before, end = piece.packs * Pack;
+        const int column = piece.column, end = piece.packs * Pack;
         const int before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
@@ -670,11 +775,9 @@ template <typename Form> struct row_tile {
         __syncthreads();
     }
 
-    CUDA_INLINE void start(int place, T (&sums)[Samples]) const
+    /* What an earlier launch has left, in columns of the grid. */
+    CUDA_INLINE void resume(int place, T (&sums)[Samples]) const
     {
-        open(sums);
-        if (!job.resumes)
-            return;
         const int column = begin + place;
         const T *const row = job.to + read(lane) * job.line;
 #pragma unroll
@@ -682,6 +785,13 @@ template <typename Form> struct row_tile {
             if (column + s < job.nx)
                 sums[s] = row[column + s];
         }
+    }
+
+    CUDA_INLINE void start(int place, T (&sums)[Samples]) const
+    {
+        open(sums);
+        if (job.resumes)
+            resume(place, sums);
     }
 
     /* The taps of as many packs as there are slots, or those of them that exist: sample s meets place p of
@@ -734,44 +844,71 @@ template <typename Form> struct row_tile {
         return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
                lane * (Form::groups(job) | 1);
     }
+    CUDA_INLINE group_range<Samples> range() const
+    {
+        return group_range<Samples>(job, begin + job.low, (columns + job.span - 1) / Samples);
+    }
 
     /* Groups begin with the first column that the tile reads, and warps share them. Every eighth lane has its
        row in the same banks, so that these lanes go through a pack in other orders. */
     CUDA_INLINE void make_groups() const
     {
-        const int count = (columns + job.span - 1) / Samples, swapped = lane / 8 % Pack;
+        const group_range<Samples> all = range();
+        const int swapped = lane / 8 % Pack;
         const T *const cells = staged(lane) + piece.skipped;
 
-        for (int group = warp; group < count; group += Form::Warps) {
+        for (int group = all.first + warp; group < all.end; group += Form::Warps) {
             order least = place_of(job, cells[group * Samples + swapped]);
 #pragma unroll
             for (int k = 1; k < Samples; k++)
                 least = lesser(least, place_of(job, cells[group * Samples + (k ^ swapped)]));
-            groups()[group] = least;
+            groups()[group - all.first] = least;
         }
         __syncthreads();
     }
 
-    /* The extremes of windows whose first samples lie at a place of the tile. */
+    /* The extremes of windows whose first samples lie at a place of the tile. Of long windows, the first
+       samples that lie far before the grid, and the last ones far behind it, are not there: those next to the
+       grid have the same values as others inside, and stand for them. */
     CUDA_INLINE void find(int place, T (&sums)[Samples]) const
     {
+        const int column = begin + place + job.low, last = column + job.span - 1;
         const T *const cells = staged(lane) + place + piece.skipped;
-        const order *const from = groups() + place / Samples;
-        const auto read = [&](int number, order(&places)[1]) { places[0] = place_of(job, cells[number]); };
+        const T *const before = cells + within(column, job.seen() - Samples, job.seen_end()) - column;
+        const T *const behind = cells + within(last, job.seen() - 1, job.seen_end()) - last;
+        const auto read = [&](int number, order(&places)[1]) {
+            places[0] = place_of(job, number < Samples ? before[number] : behind[number]);
+        };
         T found[Samples][1];
 
-#pragma unroll
-        for (int s = 0; s < Samples; s++)
-            found[s][0] = sums[s];
-        if (Form::groups(job) == 0)
+        if (Form::groups(job) == 0) {
             find_extremes(job, read, found);
-        else
+        } else {
+            const group_range<Samples> all = range();
+            const order *const from = groups() + (place / Samples - all.first);
             take_windows<Samples, 1>(
-                job, read, job.span / Samples * Samples,
+                job, read, all.common(place, job.span),
                 [&](int k, order(&places)[1]) { places[0] = from[k / Samples]; }, found);
+        }
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             sums[s] = found[s][0];
+        if (job.resumes) {
+            T earlier[Samples];
+            cuda_fill(earlier, T(0));
+            resume(place, earlier);
+            join_extremes(job, earlier, sums);
+        }
+    }
+
+    /* Where a row of the results of a turn is. */
+    CUDA_INLINE T *results(int turn, int row) const
+    {
+        T *const behind = reinterpret_cast<T *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job) +
+                                                Form::group_bytes(job));
+
+        return Form::Extremes && job.clips ? behind + row * Form::ResultPitch * Pack
+                                           : staged(row) + turn * Form::Columns;
     }
 
     /* Samples with a tap outside the grid keep their value. */
@@ -794,7 +931,7 @@ template <typename Form> struct row_tile {
 #pragma unroll 1
         for (int row = warp; row < rows && x < job.nx; row += Form::Warps) {
             T sums[Pack];
-            cuda_load_packs<Pack>(staged(row) + place, sums);
+            cuda_load_packs<Pack>(results(turn, row) + lane * Pack, sums);
             if (job.edge.rule == EDGE_HOLD)
                 hold(row, x, sums);
             cuda_store_columns<Pack>(to, x, x, job.nx, sums);
@@ -802,10 +939,11 @@ template <typename Form> struct row_tile {
         }
     }
 
-    /* Results go where no later turn reads. */
+    /* Results go where no later turn reads, or are stored before the next turn. */
     CUDA_INLINE void run() const
     {
         const int turns = Form::columns(job) / Form::Columns;
+        const bool at_once = Form::Extremes && job.clips;
 
         fetch();
         if (Form::groups(job) > 0)
@@ -817,19 +955,24 @@ template <typename Form> struct row_tile {
             T sums[Samples];
 
             if (works) {
-                start(place, sums);
-                if constexpr (Form::Extremes)
+                if constexpr (Form::Extremes) {
                     find(place, sums);
-                else
+                } else {
+                    start(place, sums);
                     chain(sums);
+                }
             }
             __syncthreads();
             if (works)
-                cuda_put(staged(lane) + place, sums);
+                cuda_put(results(turn, lane) + warp * Samples, sums);
+            if (at_once) {
+                __syncthreads();
+                store(turn);
+            }
         }
         __syncthreads();
 #pragma unroll 1
-        for (int turn = 0; turn < turns; turn++)
+        for (int turn = 0; turn < turns && !at_once; turn++)
             store(turn);
     }
 };
@@ -915,12 +1058,30 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: up to
-   four times as many in 160 KiB. */
-template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op)
+/* Whether windows of a launch are clipped. Along x, results then take a place of their own, which pays where
+   windows are long beside rows. */
+template <typename T> bool clips(const struct op *op, const axis_job<T> &job)
+{
+    const bool along_x = axis_of(op) == AXIS_X;
+
+    return op->kind == OP_RANK && op_reads_itself_outside(op) &&
+           job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
+           (!along_x || 4 * job.span >= job.places);
+}
+
+/* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
+   clipped window, if that fits; else up to four times as many as there are weights, in 160 KiB. */
+template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
     const int times = static_cast<int>(limits->shared_per_block / (40 * 1024));
 
+    job.low = offset_along(axis_of(op), &op->taps[0]);
+    job.span = span_of(op);
+    job.turns = 1;
+    job.clips = clips(op, job);
+    if (job.clips && with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); }) <=
+                         limits->shared_per_block)
+        return job.span;
     return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
 }
 
@@ -932,13 +1093,14 @@ template <typename T> int turns_across(const struct cuda_limits *limits, const a
     const long long blocks = cuda_ceil_divide(job.nx, form::Columns) * static_cast<long long>(job.lines) *
                              cuda_ceil_divide(job.end - job.first, form::Rows);
     const int most = static_cast<int>(std::min(blocks / (12 * limits->multiprocessors), 4ll));
-    const int wished = job.span < 7 * form::Rows ? 2 : job.span < 14 * form::Rows ? 3 : 4;
+    const int seen = job.clips ? std::min(job.span, job.places) : job.span;
+    const int wished = seen < 7 * form::Rows ? 2 : seen < 14 * form::Rows ? 3 : 4;
 
     return job.span < form::Grouped ? 1 : std::max(1, std::min(most, wished));
 }
 
-/* Along x: two turns, if two such blocks fit a multiprocessor; else one block has it alone and takes up to
-   four. */
+/* Along x: four turns of a clipped piece, or two, if two such blocks fit a multiprocessor; else one block has
+   it alone and takes up to eight. */
 template <typename T> int turns_along(const struct cuda_limits *limits, axis_job<T> job)
 {
     using form = row_form<T, true>;
@@ -949,7 +1111,11 @@ template <typename T> int turns_along(const struct cuda_limits *limits, axis_job
     const long long tiles = cuda_ceil_divide(job.nx, form::Columns);
     const long long blocks = tiles * cuda_ceil_divide(job.lines, form::Rows);
     const long long most = std::min(tiles, blocks / (2 * limits->multiprocessors));
-    const int wished = job.span < form::Grouped ? 1 : 2 * bytes_of(2) <= limits->shared_per_block ? 2 : 4;
+    const auto is_paired = [&](int turns) { return 2 * bytes_of(turns) <= limits->shared_per_block; };
+    const int wished = job.span < form::Grouped                                 ? 1
+                       : job.clips && job.span >= form::Columns && is_paired(4) ? 4
+                       : is_paired(2)                                           ? 2
+                                                                                : 8;
     int turns = std::max(1, static_cast<int>(std::min<long long>(most, wished)));
 
     while (turns > 1 && bytes_of(turns) > limits->shared_per_block)
@@ -962,14 +1128,14 @@ template <typename T>
 size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t first, axis_job<T> *job)
 {
     const enum axis axis = axis_of(op);
-    const int most = most_taps<T>(limits, op), left = static_cast<int>(op->tap_count - first);
+    const int most = most_taps<T>(limits, op, *job), left = static_cast<int>(op->tap_count - first);
     const int count = left == most + 1 ? most - 1 : most; /* windows of extremes have two samples at least */
     size_t next = first;
 
     job->low = offset_along(axis, &op->taps[first]);
     job->span = 0;
     job->gap = job->gap_end = 0;
-    const int before = axis == AXIS_X ? row_piece<T>(job->low, 1, 0).skipped : 0;
+    const int before = axis == AXIS_X ? columns_before<T>(job->low) + job->low : 0;
     for (T &weight : job->weights)
         weight = T(0);
     for (; next < op->tap_count; next++) {
@@ -986,6 +1152,7 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
+    job->clips = clips(op, *job);
     job->turns = op->kind != OP_RANK ? 1
                  : axis == AXIS_X    ? turns_along(limits, *job)
                                      : turns_across(limits, *job);
@@ -1020,8 +1187,10 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
 {
     using T = typename Form::T;
     const axis_job<T> job = job_of<T>(asked->limits, asked->op, asked->shape, {0, asked->shape->planes});
-    const double launches =
-        static_cast<double>(cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op)));
+    const double launches = static_cast<double>(
+        cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op, job)));
+    /* On average, of a window. */
+    const double span = span_of(asked->op), seen = job.clips ? span - span * span / (4.0 * job.places) : span;
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
@@ -1031,9 +1200,8 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
     form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
-    form->operations_per_update = Form::Extremes
-                                      ? 12.0 * (span_of(asked->op) + launches * Form::Samples) / Form::Samples
-                                      : cuda_operations(asked->op);
+    form->operations_per_update = Form::Extremes ? 12.0 * (seen + launches * Form::Samples) / Form::Samples
+                                                 : cuda_operations(asked->op);
     form->reached = Form::Reached;
 }
 
