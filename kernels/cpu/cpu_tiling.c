@@ -357,8 +357,10 @@ static struct cpu_cut cut_rows(const struct cpu_tiling *tiling, const struct sha
                                int threads)
 {
     size_t wanted = threads == 1 ? 1 : PARTS_A_THREAD * (size_t)threads;
-    size_t shortest = SEGMENT_LENGTH * (both(tiling->plane) + 1);
     size_t columns = columns_of(tiling, shape);
+    size_t fair =
+        size_divided_up(planes * columns * size_divided_up(shape->rows, tiling->tile_rows), (size_t)threads);
+    size_t shortest = size_least(SEGMENT_LENGTH * (both(tiling->plane) + 1), fair);
 
     return (struct cpu_cut){tiling->tile_rows,
                             size_most(shortest, size_divided_up(planes * columns, wanted))};
