@@ -100,7 +100,7 @@ window() # SIDE
     }'
 }
 
-# A kernel may take twice as long once, so a job that misses is measured once more.
+# Now and then a kernel takes twice as long, so a job that misses is measured once more.
 job() # OPTION...
 {
     is_asked_for "$*" || return 0

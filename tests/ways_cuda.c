@@ -12,7 +12,10 @@
 static const struct {
     const char *rung;
     enum ways_cuda_kind kind;
-} changing[] = {{"fused", WAYS_CUDA_OLD}, {"plane", WAYS_CUDA_OLD}, {"resident", WAYS_CUDA_LARGE}};
+} changing[] = {{"fused", WAYS_CUDA_OLD},
+                {"plane", WAYS_CUDA_OLD},
+                {"passes", WAYS_CUDA_OLD},
+                {"resident", WAYS_CUDA_LARGE}};
 
 static const char *const suffixes[WAYS_CUDA_KINDS] = {"", " of an older GPU", " of a larger GPU"};
 

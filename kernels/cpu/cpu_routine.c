@@ -295,9 +295,8 @@ bool cpu_routine_prepare(struct device *device, const struct form *form, struct 
     routine->steps = form->steps;
     memcpy(&routine->tiling, form->own, sizeof routine->tiling);
     /* One that is never used takes no memory: the system adds pages on first use. */
-    if (form->memory_bytes > 0)
-        routine->arenas = mem_large(form->memory_bytes, 1, "tiles", fault);
-    if (form->memory_bytes > 0 && routine->arenas == NULL) {
+    if (form->memory_bytes > 0 &&
+        (routine->arenas = mem_large(form->memory_bytes, 1, "tiles", fault)) == NULL) {
         cpu_routine_release(device, routine);
         return false;
     }

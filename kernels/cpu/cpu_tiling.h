@@ -83,8 +83,8 @@ struct cpu_slot {
     uint32_t base, shift;
 };
 
-/* A thread's arena: where its parts begin, in bytes. It must be zeroed once, since loops over whole vectors
-   read around the samples that they need. */
+/* A thread's arena: where its parts begin, in bytes. It is not cleared: loops over whole vectors read
+   around the samples that they need, but nothing of that is kept. */
 struct cpu_layout {
     size_t slots;      /* with a row before them and a row behind them, which vectors may read */
     size_t weights;    /* of the taps, in the work type */

@@ -13,7 +13,7 @@
 
 /* The bytes of a cache line and of the widest vectors. */
 #define MEM_ALIGNMENT  64
-/* The bytes of a large page, and how many of them may be empty in the last one of a block. */
+/* The bytes of a large page, and how many of the last one may stay empty. */
 #define LARGE_PAGE     ((size_t)2 << 20)
 #define LARGE_SPARE    (LARGE_PAGE / 16)
 #define FIRST_CAPACITY 32 /* of an array that grows */

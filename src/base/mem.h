@@ -18,9 +18,9 @@ bool mem_product(size_t *result, size_t a, size_t b);
    is not so much. A request of 0 bytes still returns a pointer. Release with mem_free. */
 void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault);
 
-/* The same, for samples: in large pages, where the system has such and the bytes fill them but for little. A
-   page of the usual size holds a row or two, and to be given thousands of them takes longer than to compute
-   what is in them. */
+/* The same, for samples: in large pages where the system has them, unless much of the last one would stay
+   empty. A page of the usual size holds a row or two, and to be given thousands of them takes longer than to
+   compute what is in them. */
 void *mem_large(size_t count, size_t size, const char *purpose, struct fault *fault);
 
 /* Allocate bytes that are all zero. */

@@ -4,9 +4,9 @@
    turns from one atomic counter until there are none left. The caller of pool_share takes turns, too, and
    waits until no member is in the loop; a member that comes too late finds it closed. pool_start gives each
    thread one turn instead, and the caller goes on. Loops of a run follow one another so closely that to sleep
-   in between and be woken would take longer than many of them. So whoever waits first looks for a while,
-   where there is a processor for each thread. parallel_for makes a pool for one loop and collects the first
-   fault. */
+   in between and be woken would take longer than many of them. So a thread that waits looks for work for a
+   while before it sleeps, where there is a processor for each. parallel_for makes a pool for one loop and
+   collects the first fault. */
 #include "threads.h"
 
 #include "clock.h"
@@ -133,9 +133,14 @@ struct pool {
 #define OPEN ((uint_fast64_t)1 << 31)
 #define CALL ((uint_fast64_t)1 << 32)
 
-/* How long a thread looks for a loop before it sleeps. Loops of a run often follow one another in less time
-   than it takes to wake many threads. */
-#define PATIENCE_MICROSECONDS 50
+/* How long a thread looks for work before it sleeps. */
+#define PATIENCE_SECONDS 50e-6
+
+/* When that is over: at once, if it is not patient. */
+static double end_of_patience(const struct pool *pool)
+{
+    return pool->patient ? clock_seconds() + PATIENCE_SECONDS : 0.0;
+}
 
 /* ---- a member ---- */
 
@@ -181,9 +186,9 @@ static bool is_called(const struct member *member, uint_fast64_t seen)
 static void await_call(const struct member *member, uint_fast64_t seen)
 {
     struct pool *pool = member->pool;
-    const double end = pool->patient ? clock_seconds() + 1e-6 * PATIENCE_MICROSECONDS : 0.0;
+    const double end = end_of_patience(pool);
 
-    while (pool->patient && clock_seconds() < end) {
+    while (clock_seconds() < end) {
         if (is_called(member, seen))
             return;
         sched_yield();
@@ -324,10 +329,10 @@ static bool sleep_until_over(struct pool *pool, const struct timespec *end)
 
 void pool_join(struct pool *pool)
 {
-    const double end = pool->patient ? clock_seconds() + 1e-6 * PATIENCE_MICROSECONDS : 0.0;
+    const double end = end_of_patience(pool);
 
     while (!is_over(pool)) {
-        if (!pool->patient || clock_seconds() >= end) {
+        if (clock_seconds() >= end) {
             (void)sleep_until_over(pool, NULL);
             return;
         }

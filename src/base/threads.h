@@ -32,7 +32,7 @@ enum thread_stack { THREAD_FULL_STACK, THREAD_SMALL_STACK };
 /* False if the system has no thread left; the caller does the work itself then. */
 bool thread_start(pthread_t *thread, enum thread_stack stack, void *(*run)(void *), void *argument);
 
-/* ---- pools: threads that share a loop with their caller, or work beside it, and sleep in between ---- */
+/* ---- pools: threads that share a loop with their caller, or work beside it, and wait in between ---- */
 
 /* Threads that wait for loops of their caller. */
 struct pool;

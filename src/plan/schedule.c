@@ -24,8 +24,8 @@
    run in parallel, small beside any field. */
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* The same for fields in this process's own memory: what a level leaves, and what it has read, fit into a
-   third-level cache, where the next level finds them. */
+/* The same for fields in this process's own memory: the next level finds much of what a level leaves in a
+   third-level cache, and a level takes many threads longer than to be called. */
 #define CACHED_SLAB_BYTES  ((size_t)16 << 20)
 #define CACHED_BATCH_BYTES ((size_t)2 << 20)
 

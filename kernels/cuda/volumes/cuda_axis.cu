@@ -12,8 +12,8 @@
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
  *   many samples as a thread has, and what is shared is mostly groups. Then it also computes several tiles
- *   along the axis, one after another, and finds the groups of all of them at once. Where edge rules repeat
- *   what windows have inside the grid, nothing is read outside of it.
+ *   along the axis, one after another, and finds the groups of all of them at once. Where edge rules only
+ *   repeat what long windows have inside the grid, groups outside of it are left out.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
  *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
  * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
@@ -37,7 +37,7 @@ enum axis { AXIS_X, AXIS_ROW, AXIS_PLANE, AXIS_NONE };
 template <typename T> struct axis_job {
     /* Weights of a launch: a piece of as many rows as a warp has lanes then fits into 48 KiB. */
     static constexpr int Most = 1000 / sizeof(T);
-    static constexpr int Far = 1 << 29; /* beyond all grids */
+    static constexpr int Beside = 1 << 22, Beyond = (1 << 30) + Beside; /* all places that taps reach */
 
     const T *from;     /* place 0 of the first line */
     T *to;             /* the same */
@@ -57,7 +57,7 @@ template <typename T> struct axis_job {
     int low, span;      /* offsets of the taps: low … low + span − 1 */
     int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
-    bool clips; /* extremes of long windows that have inside the grid whatever they have outside of it */
+    bool clips; /* extremes of long windows that find nothing outside the grid that they do not have inside */
     T sign;     /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
     /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
@@ -71,11 +71,11 @@ template <typename T> struct axis_job {
     /* The places that windows look at: of the grid, or all. */
     __host__ __device__ int seen() const
     {
-        return clips ? 0 : -Far;
+        return clips ? 0 : -Beside;
     }
     __host__ __device__ int seen_end() const
     {
-        return clips ? places : Far;
+        return clips ? places : Beyond;
     }
 
     /* Whether weights from one on have no gap among them. */
@@ -1069,6 +1069,11 @@ template <typename T> bool clips(const struct op *op, const axis_job<T> &job)
            (!along_x || 4 * job.span >= job.places);
 }
 
+template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
+{
+    return with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); });
+}
+
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
    clipped window, if that fits; else up to four times as many as there are weights, in 160 KiB. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
@@ -1079,8 +1084,7 @@ template <typename T> int most_taps(const struct cuda_limits *limits, const stru
     job.span = span_of(op);
     job.turns = 1;
     job.clips = clips(op, job);
-    if (job.clips && with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); }) <=
-                         limits->shared_per_block)
+    if (job.clips && bytes_of(op, job) <= limits->shared_per_block)
         return job.span;
     return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
 }
@@ -1104,23 +1108,19 @@ template <typename T> int turns_across(const struct cuda_limits *limits, const a
 template <typename T> int turns_along(const struct cuda_limits *limits, axis_job<T> job)
 {
     using form = row_form<T, true>;
-    const auto bytes_of = [&](int turns) {
+    const auto is_paired = [&](int turns) {
         job.turns = turns;
-        return form::shared_bytes(job);
+        return 2 * form::shared_bytes(job) <= limits->shared_per_block;
     };
     const long long tiles = cuda_ceil_divide(job.nx, form::Columns);
     const long long blocks = tiles * cuda_ceil_divide(job.lines, form::Rows);
     const long long most = std::min(tiles, blocks / (2 * limits->multiprocessors));
-    const auto is_paired = [&](int turns) { return 2 * bytes_of(turns) <= limits->shared_per_block; };
     const int wished = job.span < form::Grouped                                 ? 1
                        : job.clips && job.span >= form::Columns && is_paired(4) ? 4
                        : is_paired(2)                                           ? 2
                                                                                 : 8;
-    int turns = std::max(1, static_cast<int>(std::min<long long>(most, wished)));
 
-    while (turns > 1 && bytes_of(turns) > limits->shared_per_block)
-        turns--;
-    return turns;
+    return std::max(1, static_cast<int>(std::min<long long>(most, wished)));
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -1152,10 +1152,13 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
+    job->turns = 1;
     job->clips = clips(op, *job);
-    job->turns = op->kind != OP_RANK ? 1
-                 : axis == AXIS_X    ? turns_along(limits, *job)
-                                     : turns_across(limits, *job);
+    job->clips = job->clips && bytes_of(op, *job) <= limits->shared_per_block;
+    if (op->kind == OP_RANK)
+        job->turns = axis == AXIS_X ? turns_along(limits, *job) : turns_across(limits, *job);
+    while (job->turns > 1 && bytes_of(op, *job) > limits->shared_per_block)
+        job->turns--;
     job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, row_form<T, false>::Columns * job->turns));
     return next;
 }
@@ -1190,7 +1193,8 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     const double launches = static_cast<double>(
         cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op, job)));
     /* On average, of a window. */
-    const double span = span_of(asked->op), seen = job.clips ? span - span * span / (4.0 * job.places) : span;
+    const double span = span_of(asked->op), inside = std::min(span, 2.0 * job.places);
+    const double seen = job.clips ? inside - inside * inside / (4.0 * job.places) : span;
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
