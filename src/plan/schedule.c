@@ -24,8 +24,8 @@
    run in parallel, small beside any field. */
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* The same for fields in this process's own memory: the next level finds much of what a level leaves in a
-   third-level cache, and a level takes many threads longer than to be called. */
+/* The same for fields in this process's own memory: so small that few pages are touched, and so large
+   that a level takes many threads longer than to be called. */
 #define CACHED_SLAB_BYTES  ((size_t)16 << 20)
 #define CACHED_BATCH_BYTES ((size_t)2 << 20)
 
@@ -97,11 +97,11 @@ static bool mostly_reads(const struct schedule_request *request)
 }
 
 /* Planes of a slab. If planes are computed twice where two slabs meet, slabs are so long that these are few.
-   Otherwise a slab fits in the caches, so that a level finds there what the one before has left. If planes
-   are too large for that, each slab reads planes of the one before again, and is at least as long as one
-   level lags behind another. Where levels mostly read, it is at least twice as long as that and as a level
-   reaches on one side: then a level reads a plane twice at most, on average. Sizes count samples as those of
-   wide fields, so that narrow slabs take less memory, which is ready sooner. */
+   Otherwise a slab is small, and the next one takes its memory soon. If planes are too large for that, each
+   slab reads planes of the one before again, and is at least as long as one level lags behind another. Where
+   levels mostly read, it is at least twice as long as that and as a level reaches on one side: then a level
+   reads a plane twice at most, on average. Sizes count samples as those of wide fields, so that narrow slabs
+   take less memory, which is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool cached = survey->seam == 0 && is_cached(request);
