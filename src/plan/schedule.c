@@ -26,8 +26,8 @@
 
 /* The same for fields in this process's own memory: so small that few pages are touched, and so large
    that a level takes many threads longer than to be called. */
-#define CACHED_SLAB_BYTES  ((size_t)16 << 20)
-#define CACHED_BATCH_BYTES ((size_t)2 << 20)
+#define HOST_SLAB_BYTES  ((size_t)16 << 20)
+#define HOST_BATCH_BYTES ((size_t)2 << 20)
 
 /* One over the share of the work that may be lost where slabs meet, and of the bytes of planes that levels
    need that may be moved for nothing but to make room. */
@@ -69,7 +69,7 @@ static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 static const struct size tightest = {.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
 
 /* Whether fields are in this process's own memory. There a window slides without moving anything. */
-static bool is_cached(const struct schedule_request *request)
+static bool is_on_host(const struct schedule_request *request)
 {
     return request->device_memory == 0;
 }
@@ -104,16 +104,16 @@ static bool mostly_reads(const struct schedule_request *request)
    take less memory, which is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
-    bool cached = survey->seam == 0 && is_cached(request);
+    bool small = survey->seam == 0 && is_on_host(request);
     size_t planes = request->levels->planes;
-    size_t slab = planes_of(cached ? CACHED_SLAB_BYTES : SLAB_BYTES, request->wide_plane_bytes, planes);
+    size_t slab = planes_of(small ? HOST_SLAB_BYTES : SLAB_BYTES, request->wide_plane_bytes, planes);
     size_t between = (size_t)(survey->depth / (survey->count == 0 ? 1 : survey->count));
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
     if (mostly_reads(request))
         between = 2 * size_most(between, levels_widest_reach(request->levels));
-    return size_least(planes, size_most(slab, cached ? between : SEAM_SHARE * survey->seam));
+    return size_least(planes, size_most(slab, small ? between : SEAM_SHARE * survey->seam));
 }
 
 /* The sizes where memory is ample. Beyond what levels need, a window on a device has planes for
@@ -121,21 +121,21 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
 static struct size roomy_size(const struct schedule_request *request, const struct levels_walk *survey)
 {
     const struct schedule_limits *limits = &request->limits;
-    bool cached = is_cached(request);
+    bool on_host = is_on_host(request);
     size_t planes = request->levels->planes, slab = roomy_slab(request, survey), batch = limits->batch, slack;
 
     if (batch == 0)
-        batch = planes_of(cached ? CACHED_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
+        batch = planes_of(on_host ? HOST_BATCH_BYTES : BATCH_BYTES, request->file_plane_bytes, planes);
     /* Slabs become whole batches. Rounded down, they would be shorter, and levels would read planes more
        often. */
-    if (cached && mostly_reads(request) && limits->slab == 0 &&
+    if (on_host && mostly_reads(request) && limits->slab == 0 &&
         2 * levels_widest_reach(request->levels) >= batch)
         slab = size_least(planes, size_rounded_up(slab, batch));
     slack = SLIDE_SHARE * 2 * survey->depth / (survey->count == 0 ? 1 : survey->count);
     slack = slab + (limits->slab > 0 ? 0 : size_most(slab, slack));
     return (struct size){.slab = slab,
                          .batch = size_least(batch, slab),
-                         .slack = cached ? 0 : slack,
+                         .slack = on_host ? 0 : slack,
                          .buffers = BUFFERS,
                          .readers = request->readers,
                          .writers = request->writers};
