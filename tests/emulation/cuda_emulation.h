@@ -764,4 +764,8 @@ inline void cuda_fetch_box(void *shared, const cuda_box_map *map, const cuda_box
     emulation::fetch_box(shared, *map, {place.x, place.row, place.channel, place.plane}, barrier, bytes);
 }
 
+inline void cuda_boxes_follow()
+{
+}
+
 #endif

@@ -456,28 +456,11 @@ static inline int cuda_star_index(const struct op_tap *tap)
     }
 }
 
-/* All of the seven-point star. */
-static inline bool cuda_is_star1(const struct op *op)
+/* All of the star of a radius. */
+static inline bool cuda_is_star(const struct op *op, int radius)
 {
-    if (!cuda_is_chain(op) || op->tap_count != 7)
-        return false;
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_star_index(&op->taps[k]) != static_cast<int>(k))
-            return false;
-    }
-    return true;
-}
-
-/* All of the star of radius 2. */
-static inline bool cuda_is_star2(const struct op *op)
-{
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1 || abs(tap->dx) > 2 ||
-            abs(tap->drow) > 2 || abs(tap->dplane) > 2)
-            return false;
-    }
-    return cuda_is_chain(op) && op->tap_count == 13;
+    return cuda_is_chain(op) && op_is_star(op) && op_radius(op) == radius &&
+           op->tap_count == static_cast<size_t>(6 * radius + 1);
 }
 
 /* All of the 3×3×3 box. */
@@ -555,14 +538,14 @@ static inline struct shape cuda_shape_of(const struct cuda_job *job)
 /* Whether a filter other than cuda_any_filter serves the op. */
 static inline bool cuda_knows_offsets(const struct op *op)
 {
-    return cuda_is_star1(op) || cuda_is_full_cross(op);
+    return cuda_is_star(op, 1) || cuda_is_full_cross(op);
 }
 
 /* Call act with the filter that has most of the op compiled in. */
 template <typename T, typename Act>
 static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
 {
-    if (cuda_is_star1(op->op))
+    if (cuda_is_star(op->op, 1))
         return act(cuda_weights_of<cuda_star_filter<T>>(op->op));
     if (cuda_is_full_cross(op->op))
         return act(cuda_weights_of<cuda_cross_filter<T>>(op->op));

@@ -324,6 +324,15 @@ static __device__ __forceinline__ void cuda_fetch_box(void *shared, const cuda_b
 #endif
 }
 
+/* By each thread that has stored to the place of a box, before it arrives where the next box for that place is
+   awaited: boxes and stores reach shared memory by different ways. */
+static __device__ __forceinline__ void cuda_boxes_follow()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 /* ---- blocks that await each other ----
  *
  * All blocks of such a launch run at once, or it is refused (cooperative launch). A signal is a number in the

@@ -50,7 +50,7 @@ static auto fused_choose_kind(int code, Act act)
 template <typename T, int FusedSteps, typename Act>
 static auto fused_choose(int code, const struct op *op, Act act)
 {
-    if (!cuda_is_star1(op))
+    if (!cuda_is_star(op, 1))
         return fused_choose_kind<T, FusedSteps, false, true>(code, act);
     if (star_keeps(op))
         return fused_choose_kind<T, FusedSteps, true, true>(code, act);
@@ -86,7 +86,7 @@ static const struct fused_walk *fused_find(const struct cuda_limits *limits, con
 template <typename T>
 static bool fused_shape_of_star(const struct cuda_question *asked, int wished, struct cuda_form *form)
 {
-    const int most = !cuda_is_star1(asked->op) || star_keeps(asked->op) ? 3 : FUSED_MOST_STEPS;
+    const int most = !cuda_is_star(asked->op, 1) || star_keeps(asked->op) ? 3 : FUSED_MOST_STEPS;
     int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
         return fused_choose_levels<T>(asked->limits->code, asked->op, steps,

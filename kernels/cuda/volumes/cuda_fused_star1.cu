@@ -436,7 +436,7 @@ struct star1 {
 
     static bool is_for(const struct op *op)
     {
-        return cuda_is_star1(op);
+        return cuda_is_star(op, 1);
     }
 
     template <typename T, enum tma_rule Rule, typename Act> static auto choose_rest(size_t nx, Act act)

@@ -449,7 +449,7 @@ struct star2 {
     {
         const enum tma_rule rule = tma_rule_of(op, Radius);
 
-        return cuda_is_star2(op) && (rule == TMA_NEAREST || rule == TMA_REFLECT);
+        return cuda_is_star(op, 2) && (rule == TMA_NEAREST || rule == TMA_REFLECT);
     }
 
     template <typename T, typename Act> static auto choose(const struct op *, size_t, Act act)

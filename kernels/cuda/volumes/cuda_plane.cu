@@ -578,7 +578,7 @@ static enum plane_kind kind_of(const struct op *op)
         return op->tap_count == 3 ? PLANE_GRADIENT : PLANE_NOT;
     if (!cuda_is_chain(op) || op->tap_count == 0 || radius > 4)
         return PLANE_NOT;
-    if (radius > 0 && op_is_star(op) && op->tap_count == static_cast<size_t>(6 * radius + 1))
+    if (radius > 0 && cuda_is_star(op, radius))
         return stars[radius];
     return radius <= 1 ? PLANE_THREE : radius == 2 ? PLANE_FIVE : PLANE_NOT;
 }

@@ -1,25 +1,28 @@
-/* Rung `plane` where a device fetches boxes: the stars of radius 1 and 2.
+/* Rung `plane` where a device fetches boxes: the stars up to radius 4.
  *
  * Known as: TMA multistage pipeline with mbarriers; 2.5D blocking with short walks.
- * Idea: one step of a small stencil, by blocks that take few planes each.
+ * Idea: one step of a stencil, by blocks that take few planes each.
  * Adds: planes come as TMA boxes whose copies one thread starts, and stay in a ring of shared memory until
- *   no tap reaches them. A plane has a barrier: a thread arrives when it has read what it needs, and waits
- *   only when the next plane is due.
- * Costs: all taps are read from shared memory; a walk reads as many planes of its neighbours as taps reach.
+ *   no tap reads them any more. A plane has a barrier: a thread arrives when it has read what it needs, and
+ *   waits only when the next plane is due.
+ * Costs: taps are read from shared memory; a walk reads as many planes of its neighbours as taps reach.
  * Traffic per sample: 2 words through memory; planes that two walks read come from L2.
  * Wins when: it applies. Since starting costs little, a block may walk a few planes only: blocks that run
  *   at the same time then read near one another, and find in L2 what they share.
  *
- * A warp has 32 lanes × one pack of 16 bytes in Rows rows; a block has Across × Down warps. The ring has the
- * planes that the taps reach, and Ahead more that are under way. A step waits until its newest plane has come
- * and all threads have read the oldest one, starts the copy of the plane that is Ahead into that one's stage,
- * computes, arrives at the next stage's barrier, and only then stores: nobody waits for stores. Neighbours in
- * x come by warp shuffles, and for the outermost lanes from the stage, whose rows are a sector wider on
- * either side.
+ * A thread has a pack of 16 bytes in Rows rows; a block is Packs threads wide and Groups threads high. The
+ * ring has the planes that are read, and Ahead more that are under way. A step waits until its newest plane
+ * has come and all threads have read the oldest one, starts the copy of the plane that is Ahead into that
+ * one's stage, computes, and arrives at the next stage's barrier.
  *
- * Outside the grid, a plane is another plane of the grid, a row another row of the tile (the first and the
- * last tile begin and end with the grid), and a column another one of the row: lanes at the grid's sides find
- * these places once, at the start. Warps that see no side run a loop without such tests. */
+ * Of the larger stars, not all planes fit. Their sums begin when the samples' own plane is the newest, and
+ * take the taps of each plane behind it when that comes: a thread keeps Radius open sums of each of its
+ * samples.
+ *
+ * Outside the grid, a plane is another plane of the grid. Rows and columns there are cells of the box that it
+ * does not bring. Threads of a block that has such cells load what stands for them, and put it into the box
+ * when it has come, a step before it is read: reading knows no edges. Under `hold` such cells have any value,
+ * since no sample that reads them is computed. */
 #include "cuda_plane.cuh"
 
 /* The most planes of a walk: in longer ones blocks drift apart, and no longer find in L2 what they share; but
@@ -30,30 +33,35 @@ static constexpr int plane_tma_most_planes(int radius)
 }
 
 /* The constants of a walk. */
-template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Ahead_>
-struct plane_tma_form : step_taps_of<Taps_, Radius_> {
+template <typename Type, int Radius_, bool Opens_, int Rows_, int Packs_, int Groups_, int Ahead_,
+          int Blocks_>
+struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     using T = Type;
-    using base = step_taps_of<Taps_, Radius_>;
+    using base = step_taps_of<STEP_STAR, Radius_>;
     using base::Radius, base::TapCount;
-    static constexpr int Rows = Rows_, Across = Across_, Down = Down_, Ahead = Ahead_;
-    static constexpr int Blocks = 1; /* of a multiprocessor */
-    static constexpr int Threads = CUDA_WARP * Across * Down;
+    static constexpr bool Opens = Opens_;
+    static constexpr int Rows = Rows_, Packs = Packs_, Ahead = Ahead_, Threads = Packs * Groups_;
+    static constexpr int Blocks = Blocks_; /* of a multiprocessor */
     static constexpr int Pack = cuda_pack_of<T>::samples;
-    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Down * Rows;
+    static constexpr int Side = (Radius + Pack - 1) / Pack * Pack; /* columns that are read beside a pack */
+    static constexpr int Width = Packs * Pack, Height = Groups_ * Rows;
     static constexpr int UsefulX = Width, UsefulRows = Height;
-    static constexpr int Window = Rows + 2 * Radius; /* rows that a warp reads */
     static constexpr int Margin = CUDA_SECTOR / static_cast<int>(sizeof(T));
     static constexpr int Pitch = Width + 2 * Margin, BoxRows = Height + 2 * Radius;
     static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
     static constexpr int StageSamples = (Pitch * BoxRows + Unit - 1) / Unit * Unit;
-    static constexpr int Reached = 2 * Radius + 1, Stages = Reached + Ahead;
-    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
+    static constexpr int Reached = (Opens ? 1 : 2) * Radius + 1, Stages = Reached + Ahead;
+    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + 2 * sizeof(cuda_barrier));
+
+    /* Cells of a plane that lie outside the grid and are read, of a thread, if a block sees all sides. */
+    static constexpr int Cells = (2 * Radius * (Width + Height) + Threads - 1) / Threads;
 
     /* Boxes have rows of units of 8 bytes, since a row may have more samples than a box may have elements. */
     static constexpr int BoxUnit = 8 / static_cast<int>(sizeof(T));
     static constexpr unsigned BoxBytes = Pitch * BoxRows * sizeof(T);
 
-    static_assert(Radius <= Pack && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
+    static_assert(Side <= Margin && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
+    static_assert(Rows * Pack <= 32, "a bit for each");
 
     /* 12.x has too little shared memory. */
     static __host__ __device__ constexpr bool serves(int code)
@@ -78,90 +86,74 @@ template <typename Form> struct plane_tma_job {
     cuda_box_map boxes; /* of `from` */
     cuda_view<T> from, to;
     T weights[Form::TapCount]; /* in raster order */
-    enum edge_rule rule;       /* EDGE_NEAREST for EDGE_HOLD */
-    bool hold;
+    cuda_edge<T> edge;
     struct reach x, row, plane; /* for hold */
     long long first, end;       /* planes to compute */
     long long chunk;            /* planes that a block computes */
     int tiles_x, tiles_rows;
 };
 
+/* Cells outside the grid that a thread puts into each box: where in a stage, and where in a plane what stands
+   for them. */
+template <typename Form> struct plane_tma_cells {
+    static constexpr int Nowhere = -1;
+    int at[Form::Cells], source[Form::Cells];
+    typename Form::T values[Form::Cells]; /* of the next plane */
+};
+
 template <typename Form> struct plane_tma_walk {
     using T = typename Form::T;
-    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Window = Form::Window;
+    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Side = Form::Side;
     using part = T[Rows][Pack];
-    using wide_row = T[Pack + 2 * Radius];
 
     const plane_tma_job<Form> &job;
     T *const stages;
     cuda_barrier *const barriers;
-    const int lane;
-    int across, down; /* the warp's place in the block */
+    const int place; /* in a stage, of this thread's first sample */
     int channel;
     int tile_x, tile_row;
-    int x, row;     /* of this lane's first sample */
+    int x, row;     /* of this thread's first sample */
     int stored_row; /* the tile's first row that no other tile stores */
     int begin, end; /* planes that the block computes */
-    bool sides;     /* columns or rows that the warp reads are outside the grid */
 
-    bool ends, cut; /* the grid's last column is in this lane's pack; and is not the pack's last one */
+    /* Columns and rows of the block's boxes that lie outside the grid and are read. */
+    int left, right, above, below;
 
-    /* The places of columns, counted from this lane's first one: those before its pack, its own but the
-       first, and those behind it. Columns outside the grid have the places that the edge rule gives them. */
-    int left_at[Radius], own_at[Pack - 1], right_at[Radius];
-    /* Likewise of the rows above and below the warp's, the nearest first, counted from the warp's first row.
-     */
-    int above[Radius], below[Radius];
+    part open[Radius]; /* sums, the oldest first; if the form opens them */
 
     CUDA_INLINE plane_tma_walk(const plane_tma_job<Form> &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
-          lane(static_cast<int>(threadIdx.x) % CUDA_WARP)
+          place(place_of_thread())
     {
-        const int warp = __shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0);
-        const int rows = job.from.rows;
+        const int rows = job.from.rows, nx = job.from.nx;
         cuda_march_number number;
 
-        across = warp % Form::Across;
-        down = warp / Form::Across;
         tile_x = number.of(job.tiles_x) * Form::Width;
         stored_row = number.of(job.tiles_rows) * Form::Height;
         channel = number.of(job.from.channels);
         tile_row = min(stored_row, rows - Form::Height);
-        x = tile_x + (across * CUDA_WARP + lane) * Pack;
-        row = tile_row + down * Rows;
+        x = tile_x + place % Form::Pitch - Form::Margin;
+        row = tile_row + place / Form::Pitch - Radius;
         begin = static_cast<int>(job.first + number.rest * job.chunk);
         end = static_cast<int>(cuda_march_end(job, begin));
-        find_sides();
+        left = max(Radius - tile_x, 0);
+        right = min(max(tile_x + Form::Width + Radius - nx, 0), Radius);
+        above = max(Radius - tile_row, 0);
+        below = max(tile_row + Form::Height + Radius - rows, 0);
     }
 
-    /* Find the places of columns and rows around the warp's own. */
-    CUDA_INLINE void find_sides()
+    static CUDA_INLINE int place_of_thread()
     {
-        const int first_x = tile_x + across * CUDA_WARP * Pack, nx = job.from.nx, rows = job.from.rows;
+        const int thread = static_cast<int>(threadIdx.x);
 
-        sides = first_x == 0 || first_x + CUDA_WARP * Pack + Radius > nx || row < Radius ||
-                row + Rows + Radius > rows;
-        ends = x < nx && x + Pack >= nx;
-        cut = ends && x + Pack > nx;
-#pragma unroll
-        for (int j = 1; j < Pack; j++)
-            own_at[j - 1] = column_at(x + j);
-#pragma unroll
-        for (int k = 0; k < Radius; k++) {
-            left_at[k] = column_at(x + k - Radius);
-            right_at[k] = column_at(x + Pack + k);
-            above[k] = cuda_near_index(job.rule, row - 1 - k, rows) - row;
-            below[k] = cuda_near_index(job.rule, row + Rows + k, rows) - row;
-        }
+        return (thread / Form::Packs * Rows + Radius) * Form::Pitch + Form::Margin +
+               thread % Form::Packs * Pack;
     }
 
-    CUDA_INLINE int column_at(int column) const
+    CUDA_INLINE bool sees_sides() const
     {
-        const int nx = job.from.nx;
-        const bool outside = column < 0 || (column >= nx && column < nx + Radius);
-
-        return (outside ? cuda_near_index(job.rule, column, nx) : column) - x;
+        return left + right + above + below > 0;
     }
 
     /* ---- arrival ---- */
@@ -171,198 +163,315 @@ template <typename Form> struct plane_tma_walk {
         return (number + by) % Form::Stages;
     }
 
+    /* The plane of the grid that comes in the place of one. Under `hold` and a constant it is any. */
+    CUDA_INLINE int source_of(int plane) const
+    {
+        const int planes = static_cast<int>(job.from.planes),
+                  source = cuda_near_index(job.edge.rule, plane, planes);
+
+        return source >= 0 ? source : min(max(plane, 0), planes - 1);
+    }
+
     /* Start the copy of the plane of a step, to a stage that nobody reads any more. */
-    CUDA_INLINE void fetch(int step, int stage) const
+    template <bool Puts> CUDA_INLINE void fetch(int step, int stage) const
     {
         const int plane = begin - Radius + step;
+        cuda_barrier *const told = (Puts ? landed() : barriers) + stage;
 
-        if (threadIdx.x == 0 && plane < end + Radius) {
-            const int source = cuda_near_index(job.rule, plane, static_cast<int>(job.from.planes));
-            cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
-                           {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
-                            source - static_cast<int>(job.from.first)},
-                           barriers + stage, Form::BoxBytes);
-        }
+        if (threadIdx.x != 0 || plane >= end + Radius)
+            return;
+        cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
+                       {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
+                        source_of(plane) - static_cast<int>(job.from.first)},
+                       told, Form::BoxBytes);
+        if (Puts)
+            cuda_barrier_arrive(told);
     }
 
     /* Create the barriers and start the first copies; no stage is read before the first one. */
-    CUDA_INLINE void start() const
+    template <bool Puts> CUDA_INLINE void start() const
     {
-        if (threadIdx.x < Form::Stages)
+        if (threadIdx.x < Form::Stages) {
             cuda_barrier_create(barriers + threadIdx.x, Form::Threads);
+            cuda_barrier_create(landed() + threadIdx.x, 1);
+        }
         cuda_barriers_created();
 #pragma unroll
         for (int n = 0; n < Form::Ahead; n++)
-            fetch(n, n);
-        cuda_barrier_arrive(barriers);
+            fetch<Puts>(n, n);
     }
 
-    /* ---- reading a plane ---- */
-
-    /* This lane's pack of a row of the warp's window; a row outside the grid is another row. */
-    template <bool Sides> CUDA_INLINE const T *pack_of(int stage, int place) const
+    /* Of blocks that put cells into boxes: a barrier for the box of each stage. */
+    CUDA_INLINE cuda_barrier *landed() const
     {
-        const int at = !Sides || (place >= Radius && place < Radius + Rows) ? place - Radius
-                       : place < Radius                                     ? above[Radius - 1 - place]
-                                                                            : below[place - Radius - Rows];
-
-        return stages + stage * Form::StageSamples + (down * Rows + Radius + at) * Form::Pitch +
-               Form::Margin + (across * CUDA_WARP + lane) * Pack;
+        return barriers + Form::Stages;
     }
 
-    /* A pack with its neighbours in x, by shuffles; the outermost lanes read one side, and lanes at the
-       grid's sides read the columns that the edge rule puts outside. */
-    template <bool Sides> CUDA_INLINE void widen(wide_row &wide, const T *own) const
-    {
-        const bool first = lane == 0, last = lane == CUDA_WARP - 1 || (Sides && ends);
+    /* ---- what lies outside the grid ---- */
 
-        cuda_load_packs<Pack>(own, wide + Radius);
-        if (Sides && cut) {
+    CUDA_INLINE T outside() const
+    {
+        return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
+    }
+
+    CUDA_INLINE void find_cells(plane_tma_cells<Form> &cells) const
+    {
+        const int nx = job.from.nx, rows = job.from.rows, columns = left + right;
+        const int in_columns = columns * Form::Height, count = in_columns + (above + below) * Form::Width;
+
 #pragma unroll
-            for (int j = 1; j < Pack; j++)
-                wide[Radius + j] = own[own_at[j - 1]];
+        for (int i = 0; i < Form::Cells; i++) {
+            const int n = static_cast<int>(threadIdx.x) + i * Form::Threads, m = n - in_columns;
+            int column, line;
+            if (n < in_columns) {
+                column = n % columns < left ? n % columns - left : nx + n % columns - left;
+                line = tile_row + n / columns;
+            } else {
+                column = min(tile_x + m % Form::Width, nx - 1);
+                line = m / Form::Width < above ? m / Form::Width - above : rows + m / Form::Width - above;
+            }
+            cells.at[i] = n < count
+                              ? (line - tile_row + Radius) * Form::Pitch + column - tile_x + Form::Margin
+                              : plane_tma_cells<Form>::Nowhere;
+            cells.source[i] = static_cast<int>(cuda_near_index(job.edge.rule, line, rows) * job.from.pitch) +
+                              cuda_near_index(job.edge.rule, column, nx);
+            cells.values[i] = outside();
         }
+    }
+
+    CUDA_INLINE void load_cells(plane_tma_cells<Form> &cells, int plane) const
+    {
+        const T *const from = job.from.row(source_of(min(plane, end - 1 + Radius)), channel, 0);
+
+        if (job.edge.rule == EDGE_CONSTANT)
+            return;
 #pragma unroll
-        for (int k = 0; k < Radius; k++) {
-            wide[k] = __shfl_up_sync(CUDA_ALL_LANES, wide[k + Pack], 1);
-            wide[k + Radius + Pack] = __shfl_down_sync(CUDA_ALL_LANES, wide[k + Radius], 1);
+        for (int i = 0; i < Form::Cells; i++) {
+            if (cells.at[i] >= 0)
+                cells.values[i] = from[cells.source[i]];
         }
-        if (first) {
+    }
+
+    /* Put the cells of a plane into its box, which has a phase of this parity, and load those of the next
+     * one. */
+    CUDA_INLINE void put_cells(plane_tma_cells<Form> &cells, int plane, int stage, unsigned parity) const
+    {
+        cuda_barrier_await(landed() + stage, parity);
 #pragma unroll
-            for (int k = 0; k < Radius; k++)
-                wide[k] = own[Sides ? left_at[k] : k - Radius];
+        for (int i = 0; i < Form::Cells; i++) {
+            if (cells.at[i] >= 0)
+                stages[stage * Form::StageSamples + cells.at[i]] = cells.values[i];
         }
-        if (last) {
+        cuda_boxes_follow();
+        load_cells(cells, plane + 1);
+    }
+
+    /* Of a plane outside the grid, a thread reads its own samples alone. */
+    CUDA_INLINE void put_plane(int stage) const
+    {
+        T constant[Pack];
+
+        cuda_fill(constant, outside());
 #pragma unroll
-            for (int k = 0; k < Radius; k++)
-                wide[k + Radius + Pack] = own[Sides ? right_at[k] : k + Pack];
-        }
+        for (int r = 0; r < Rows; r++)
+            cuda_put(own(stage) + r * Form::Pitch, constant);
+        cuda_boxes_follow();
     }
 
     /* ---- the chain ---- */
 
-    /* The taps of one row of the stencil. */
-    template <int Dplane, int Drow> CUDA_INLINE void chain(part &sum, const wide_row (&rows)[Window]) const
+    CUDA_INLINE T *own(int stage) const
+    {
+        return stages + stage * Form::StageSamples + place;
+    }
+
+    CUDA_INLINE void add(T (&sums)[Pack], int tap, const T *values) const
     {
 #pragma unroll
-        for (int dx = -Radius; dx <= Radius; dx++) {
-            if (!Form::has(dx, Drow, Dplane))
-                continue;
-            const int tap = Form::index(dx, Drow, Dplane);
+        for (int j = 0; j < Pack; j++)
+            sums[j] = cuda_fma(job.weights[tap], values[j], sums[j]);
+    }
+
+    CUDA_INLINE void add_plane(part &sums, int stage, int dplane) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            T values[Pack];
+            cuda_load_packs<Pack>(own(stage) + r * Form::Pitch, values);
+            add(sums[r], Form::index(0, 0, dplane), values);
+        }
+    }
+
+    /* The taps of the samples' own plane, row by row, each of which has taps of all sums in its reach. `meet`
+       is called with the values of each of the thread's own rows. */
+    template <typename Meet> CUDA_INLINE void add_own_plane(part &sums, int stage, const Meet &meet) const
+    {
+#pragma unroll
+        for (int line = -Radius; line < Rows + Radius; line++) {
+            const bool is_own = line >= 0 && line < Rows;
+            const T *const from = own(stage) + line * Form::Pitch;
+            T wide[Side + Pack + Side];
+            if (is_own)
+                cuda_load_packs<Side + Pack + Side>(from - Side, wide);
+            else
+                cuda_load_packs<Pack>(from, wide + Side);
 #pragma unroll
             for (int r = 0; r < Rows; r++) {
+                if (r == line) {
 #pragma unroll
-                for (int j = 0; j < Pack; j++) {
-                    const T value = rows[r + Drow + Radius][j + dx + Radius];
-                    sum[r][j] =
-                        tap == 0 ? job.weights[tap] * value : cuda_fma(job.weights[tap], value, sum[r][j]);
+                    for (int dx = -Radius; dx <= Radius; dx++)
+                        add(sums[r], Form::index(dx, 0, 0), wide + Side + dx);
+                } else if (line - r >= -Radius && line - r <= Radius) {
+                    add(sums[r], Form::index(0, line - r, 0), wide + Side);
                 }
             }
+            if (is_own)
+                meet(line, wide + Side);
         }
     }
 
-    /* Load the rows of a plane that taps read, widened where a tap is beside them. */
-    template <bool Sides, int Dplane> CUDA_INLINE void load(wide_row (&rows)[Window], int stage) const
-    {
-#pragma unroll
-        for (int w = 0; w < Window; w++) {
-            const int drow = w < Radius ? w - Radius : w >= Radius + Rows ? w - Radius - Rows + 1 : 0;
-            if (!Form::has(0, drow, Dplane))
-                continue;
-            if (Form::has(1, drow, Dplane))
-                widen<Sides>(rows[w], pack_of<Sides>(stage, w));
-            else
-                cuda_load_packs<Pack>(pack_of<Sides>(stage, w), rows[w] + Radius);
-        }
-    }
-
-    /* Add the taps of a plane, then of the next one: raster order. `arrived`: the stage of the newest plane.
+    /* Give a row of the newest plane to the open sums before that plane's own. The oldest ones are then done.
      */
-    template <bool Sides, int Dplane> CUDA_INLINE void take_plane(part &sum, int arrived) const
+    CUDA_INLINE void go_on(int r, const T *values, T (&done)[Pack])
     {
-        wide_row rows[Window];
-
-        load<Sides, Dplane>(rows, stage_after(arrived, Form::Stages - Radius + Dplane));
-        take_rows<Dplane, -Radius>(sum, rows);
-        if constexpr (Dplane < Radius)
-            take_plane<Sides, Dplane + 1>(sum, arrived);
-    }
-
-    template <int Dplane, int Drow>
-    CUDA_INLINE void take_rows(part &sum, const wide_row (&rows)[Window]) const
-    {
-        chain<Dplane, Drow>(sum, rows);
-        if constexpr (Drow < Radius)
-            take_rows<Dplane, Drow + 1>(sum, rows);
+        cuda_copy(done, open[0][r]);
+        add(done, Form::index(0, 0, Radius), values);
+#pragma unroll
+        for (int k = 1; k < Radius; k++) {
+            cuda_copy(open[k - 1][r], open[k][r]);
+            add(open[k - 1][r], Form::index(0, 0, Radius - k), values);
+        }
     }
 
     /* ---- departure ---- */
 
-    /* Samples with a tap outside the grid keep their values. */
-    template <bool Sides> CUDA_INLINE void hold(part &done, int arrived, int plane) const
+    /* Samples with a tap outside the grid keep their values. A bit each, of any plane. */
+    CUDA_INLINE unsigned held_bits() const
     {
-        const bool whole = !cuda_reach::inside(job.plane, plane, job.from.planes);
-
-        if (!Sides && !whole)
-            return;
+        unsigned bits = 0;
 
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const T *const own = pack_of<false>(stage_after(arrived, Form::Stages - Radius), Radius + r);
-            const bool whole_row = whole || !cuda_reach::inside(job.row, row + r, job.from.rows);
+            const bool whole_row = !cuda_reach::inside(job.row, row + r, job.from.rows);
 #pragma unroll
             for (int j = 0; j < Pack; j++) {
-                if (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx))
-                    done[r][j] = own[j];
+                const bool held = whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx);
+                bits |= (held ? 1u : 0u) << (r * Pack + j);
+            }
+        }
+        return bits;
+    }
+
+    CUDA_INLINE unsigned held_in(int plane, unsigned bits) const
+    {
+        return job.edge.rule != EDGE_HOLD                              ? 0
+               : cuda_reach::inside(job.plane, plane, job.from.planes) ? bits
+                                                                       : ~0u;
+    }
+
+    CUDA_INLINE void hold(int r, T (&done)[Pack], int newest, unsigned held) const
+    {
+        T before[Pack];
+
+        if (held == 0)
+            return;
+        cuda_load_packs<Pack>(own(stage_after(newest, Form::Stages - Radius)) + r * Form::Pitch, before);
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            done[j] = (held >> (r * Pack + j) & 1) != 0 ? before[j] : done[j];
+    }
+
+    /* Sectors of the memory are stored whole, padding and all. */
+    CUDA_INLINE void store(int plane, int r, const T (&done)[Pack]) const
+    {
+        const int stored = (job.from.nx + 2 * Pack - 1) / (2 * Pack) * (2 * Pack);
+
+        cuda_store_past(x < stored && row + r >= stored_row && plane >= begin,
+                        job.to.row(plane, channel, row + r) + x, done);
+    }
+
+    /* A step ends the sums of a plane. Those of planes before the walk's first lack what came earlier. A
+       chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+    CUDA_INLINE void step(int newest, int plane, unsigned bits)
+    {
+        const int own_plane = stage_after(newest, Form::Opens ? 0 : Form::Stages - Radius);
+        const unsigned held = held_in(plane, bits);
+        part sums;
+
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_fill(sums[r], -T(0));
+#pragma unroll
+        for (int dplane = -Radius; dplane < 0; dplane++)
+            add_plane(sums, stage_after(own_plane, Form::Stages + dplane), dplane);
+        add_own_plane(sums, own_plane, [&](int r, const T *values) {
+            if constexpr (Form::Opens) {
+                T done[Pack];
+                go_on(r, values, done);
+                hold(r, done, newest, held);
+                store(plane, r, done);
+            }
+        });
+        if constexpr (Form::Opens) {
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+                cuda_copy(open[Radius - 1][r], sums[r]);
+        } else {
+#pragma unroll
+            for (int dplane = 1; dplane <= Radius; dplane++)
+                add_plane(sums, stage_after(own_plane, dplane), dplane);
+#pragma unroll
+            for (int r = 0; r < Rows; r++) {
+                hold(r, sums[r], newest, held);
+                store(plane, r, sums[r]);
             }
         }
     }
 
-    CUDA_INLINE void store(int plane, const part &done) const
-    {
-        T *const to = job.to.row(plane, channel, row) + x;
-
-#pragma unroll
-        for (int r = 0; r < Rows; r++)
-            cuda_store_past(x < job.from.nx && row + r >= stored_row, to + r * job.to.pitch, done[r]);
-    }
-
-    template <bool Sides> CUDA_INLINE void run() const
+    /* Puts: whether threads put cells into boxes, which they do a step before these are read. */
+    template <bool Puts> CUDA_INLINE void run()
     {
         const int steps = end - begin + 2 * Radius;
+        const unsigned held = job.edge.rule == EDGE_HOLD ? held_bits() : 0;
+        plane_tma_cells<Form> cells;
         int stage = 0;
         unsigned parity = 0;
 
-        start();
+        start<Puts>();
+        if (Puts) {
+            find_cells(cells);
+            load_cells(cells, begin - Radius);
+            put_cells(cells, begin - Radius, 0, 0);
+        }
+        cuda_barrier_arrive(barriers);
 #pragma unroll 1
         for (int n = 0; n < steps; n++) {
-            const int next = stage_after(stage, 1), plane = begin - 2 * Radius + n;
-            part done;
+            const int next = stage_after(stage, 1), newest = begin - Radius + n;
+            const unsigned next_parity = parity ^ (next == 0 ? 1 : 0);
             cuda_barrier_await(barriers + stage, parity);
-            fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
-            if (plane >= begin) {
-                take_plane<Sides, -Radius>(done, stage);
-                if (job.hold)
-                    hold<Sides>(done, stage, plane);
-            }
+            fetch<Puts>(n + Form::Ahead, stage_after(stage, Form::Ahead));
+            if (job.edge.rule == EDGE_CONSTANT && (newest < 0 || newest >= job.from.planes))
+                put_plane(stage);
+            if (n >= Form::Reached - 1)
+                step(stage, newest - Radius, held);
+            if (Puts && n + 1 < steps)
+                put_cells(cells, newest + 1, next, next_parity);
             cuda_barrier_arrive(barriers + next);
-            if (plane >= begin)
-                store(plane, done);
-            parity ^= next == 0 ? 1 : 0;
             stage = next;
+            parity = next_parity;
         }
     }
 };
 
 template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, 1)
+__global__ void __launch_bounds__(Form::Threads, Form::Blocks)
     plane_tma_kernel(const __grid_constant__ plane_tma_job<Form> job)
 {
     CUDA_SHARED(typename Form::T, shared);
 
     CUDA_WHERE_SERVED (Form) {
-        const plane_tma_walk<Form> walk(job, shared);
-        if (walk.sides)
+        plane_tma_walk<Form> walk(job, shared);
+        if (walk.sees_sides() && job.edge.rule != EDGE_HOLD)
             walk.template run<true>();
         else
             walk.template run<false>();
@@ -380,12 +489,8 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     plane_tma_job<Form> job = plane_tma_job<Form>();
     struct cuda_boxed_field field = cuda_boxed(view);
 
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        job.weights[Form::index(tap->dx, tap->drow, tap->dplane)] = static_cast<T>(tap->weight);
-    }
-    job.hold = op->edge == EDGE_HOLD;
-    job.rule = job.hold ? EDGE_NEAREST : op->edge;
+    cuda_copy_weights(op, job.weights);
+    job.edge = cuda_edge_of<T>(from->op);
     job.x = op->x;
     job.row = op->row;
     job.plane = op->plane;
@@ -398,32 +503,49 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     return cuda_march_launch<Form>(from, &job, plane_tma_kernel<Form>, false, residents);
 }
 
-/* Call act with the form that an op needs: tiles of sixteen warps, as high as the ring has room for. */
-template <typename Act> static auto choose(const struct op *op, const Act &act)
+/* Whether tiles of so many columns waste less than a tenth of them. */
+static bool fill(size_t nx, size_t columns)
+{
+    return (columns - nx % columns) % columns * 10 < nx;
+}
+
+/* Call act with the form that a star needs for rows of nx samples: tiles as high as the ring has room for.
+   Wide ones are faster, if rows fill them. */
+template <typename Act> static auto choose(const struct op *op, size_t nx, const Act &act)
 {
     return cuda_with_work(op->work, [&](auto sample) {
         using T = decltype(sample);
-        return cuda_is_star1(op) ? act(plane_tma_form<T, STEP_STAR, 1, 4, 2, 8, 2>())
-                                 : act(plane_tma_form<T, STEP_STAR, 2, 3, 2, 8, 2>());
+        using wide1 = plane_tma_form<T, 1, false, 4, 64, 8, 2, 1>;
+        using wide2 = plane_tma_form<T, 2, false, 3, 64, 8, 2, 1>;
+        switch (op_radius(op)) {
+        case 1:
+            return fill(nx, wide1::Width) ? act(wide1()) : act(plane_tma_form<T, 1, false, 4, 32, 8, 2, 2>());
+        case 2:
+            return fill(nx, wide2::Width) ? act(wide2()) : act(plane_tma_form<T, 2, true, 4, 32, 12, 2, 1>());
+        case 3:
+            return act(plane_tma_form<T, 3, true, 4, 32, 12, 2, 1>());
+        default:
+            return act(plane_tma_form<T, 4, true, 3, 32, 16, 2, 1>());
+        }
     });
 }
 
-/* Only edge rules that take samples outside the grid from inside, near its edge. */
 bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape)
 {
-    if ((!cuda_is_star1(op) && !cuda_is_star2(op)) || op->edge == EDGE_WRAP || op->edge == EDGE_CONSTANT)
+    const int radius = op_radius(op);
+
+    if (radius == 0 || radius > 4 || !cuda_is_star(op, radius))
         return false;
-    return choose(op, [=](auto chosen) {
+    return choose(op, shape->nx, [=](auto chosen) {
         using Form = decltype(chosen);
-        const size_t reach = static_cast<size_t>(Form::Radius);
         return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
-               shape->nx > reach && shape->planes > reach && shape->rows >= static_cast<size_t>(Form::Height);
+               shape->rows >= static_cast<size_t>(Form::Height);
     });
 }
 
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    choose(asked->op, [=](auto chosen) {
+    choose(asked->op, asked->shape->nx, [=](auto chosen) {
         using chosen_form = decltype(chosen);
         cuda_march_describe<chosen_form>(asked, form, plane_tma_kernel<chosen_form>, false);
     });
@@ -431,5 +553,6 @@ void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form
 
 cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents)
 {
-    return choose(job->op->op, [=](auto chosen) { return launch<decltype(chosen)>(job, residents); });
+    return choose(job->op->op, cuda_shape_of(job).nx,
+                  [=](auto chosen) { return launch<decltype(chosen)>(job, residents); });
 }

@@ -604,7 +604,7 @@ static bool serves(const struct cuda_question *asked)
     const struct op *op = asked->op;
     const struct shape *shape = asked->shape;
 
-    if (!cuda_is_star1(op))
+    if (!cuda_is_star(op, 1))
         return cuda_refuse(asked->refusal, "only all seven taps of the star");
     if (op->edge == EDGE_WRAP)
         return cuda_refuse(asked->refusal, "tiles at opposite ends of the grid are no neighbours");
