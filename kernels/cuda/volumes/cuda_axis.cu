@@ -100,12 +100,6 @@ CUDA_INLINE bool is_gap(double weight)
     return arith_bits_f64(weight) == 0;
 }
 
-/* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
-template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
-{
-    cuda_fill(sums, -T(0));
-}
-
 /* ---- extremes ---- */
 
 /* The place of a sample where the extreme comes first, and back. */
@@ -327,24 +321,11 @@ __device__ __attribute__((noinline)) void look_up(int *table, int count, int fir
 template <typename Order> struct alignas(16) group_pack {
     static constexpr int Pack = 16 / sizeof(Order);
     Order places[Pack];
-
-    CUDA_INLINE void take(const Order (&from)[Pack])
-    {
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            places[i] = from[i];
-    }
-    CUDA_INLINE void give(Order (&to)[Pack]) const
-    {
-        const group_pack copy = *this;
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            to[i] = copy.places[i];
-    }
 };
 
 template <typename Form> struct line_tile {
     using T = typename Form::T;
+    using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
 
     const axis_job<T> &job;
@@ -353,7 +334,7 @@ template <typename Form> struct line_tile {
     const int *sources;  /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
     const T outside;
-    group_pack<typename order_for<T>::type> *const groups;
+    group_pack<order> *const groups;
 
     CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
         : job(job_),
@@ -362,18 +343,18 @@ template <typename Form> struct line_tile {
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
           sources(table + (begin - origin)), from(own(job.from)),
           outside(job.outside(static_cast<int>(blockIdx.z))),
-          groups(reinterpret_cast<group_pack<typename order_for<T>::type> *>(shared))
+          groups(reinterpret_cast<group_pack<order> *>(shared))
     {
     }
 
-    /* Of all groups of a block. */
+    /* All groups of the block. */
     CUDA_INLINE group_range<Samples> range() const
     {
         return group_range<Samples>(job, origin + job.low, (Form::rows(job) + job.span - 1) / Samples);
     }
 
     /* Where a group is, by its number among those that count. */
-    CUDA_INLINE group_pack<typename order_for<T>::type> *group_at(int group) const
+    CUDA_INLINE group_pack<order> *group_at(int group) const
     {
         return groups + group * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP;
     }
@@ -421,16 +402,6 @@ template <typename Form> struct line_tile {
     CUDA_INLINE void resume(int o, T (&sums)[Pack]) const
     {
         cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums);
-    }
-
-    CUDA_INLINE void start(T (&sums)[Samples][Pack]) const
-    {
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            open(sums[o]);
-            if (job.resumes)
-                resume(o, sums[o]);
-        }
     }
 
     /* As many taps as there are slots, from one on, or those of them that exist: sample o meets tap t in what
@@ -512,8 +483,6 @@ template <typename Form> struct line_tile {
         }
     }
 
-    using order = typename order_for<T>::type;
-
     template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
     {
         T row[Pack];
@@ -540,7 +509,7 @@ template <typename Form> struct line_tile {
                 read_places<Inside>(number + k, places);
                 take_lesser(least, places);
             }
-            group_at(group - all.first)->take(least);
+            cuda_copy(group_at(group - all.first)->places, least);
         }
     }
 
@@ -549,13 +518,15 @@ template <typename Form> struct line_tile {
         const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
         const group_range<Samples> all = range();
         const int first = (begin - origin) / Samples - all.first;
+        const auto read_group = [&](int number, order(&places)[Pack]) {
+            const group_pack<order> group = *group_at(first + number / Samples);
+            cuda_copy(places, group.places);
+        };
 
         if (Form::groups(job) == 0)
             find_extremes(job, read, found);
         else
-            take_windows<Samples, Pack>(
-                job, read, all.common(begin - origin, job.span),
-                [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
+            take_windows<Samples, Pack>(job, read, all.common(begin - origin, job.span), read_group, found);
 #pragma unroll
         for (int o = 0; o < Samples && job.resumes; o++) {
             T earlier[Pack];
@@ -572,6 +543,7 @@ template <typename Form> struct line_tile {
         return begin < min(origin + Form::rows(job), job.end);
     }
 
+    /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
     template <bool Inside> CUDA_INLINE void run() const
     {
         T sums[Samples][Pack];
@@ -579,7 +551,12 @@ template <typename Form> struct line_tile {
         if constexpr (Form::Extremes) {
             find<Inside>(sums);
         } else {
-            start(sums);
+#pragma unroll
+            for (int o = 0; o < Samples; o++) {
+                cuda_fill(sums[o], -T(0));
+                if (job.resumes)
+                    resume(o, sums[o]);
+            }
             chain<Inside>(sums);
         }
         store(sums);
@@ -608,7 +585,7 @@ __host__ __device__ inline int within(int place, int least, int most)
 template <typename T, int Samples> struct row_piece {
     int column, skipped, packs;
 
-    __host__ __device__ row_piece(const axis_job<T> &job, int begin, int columns)
+    CUDA_INLINE row_piece(const axis_job<T> &job, int begin, int columns)
     {
         const int pack = cuda_pack_of<T>::samples;
         const int end = begin + columns + job.low + job.span - 1;
@@ -617,13 +594,6 @@ template <typename T, int Samples> struct row_piece {
                         job.seen_end() / pack * pack - Samples);
         skipped = begin + job.low - column;
         packs = (within(end, job.seen() + Samples, job.seen_end() + Samples) - column + pack - 1) / pack;
-    }
-
-    /* Packs from a row to the next in shared memory: an odd number, so that lanes, each in its row, use all
-     * banks. */
-    __host__ __device__ int pitch() const
-    {
-        return packs | 1;
     }
 };
 
@@ -730,9 +700,10 @@ template <typename Form> struct row_tile {
     {
     }
 
+    /* Rows are an odd number of packs apart, so that lanes, each in its row, use all banks. */
     CUDA_INLINE T *staged(int row) const
     {
-        return stage + row * piece.pitch() * Pack;
+        return stage + row * (piece.packs | 1) * Pack;
     }
 
     /* Rows behind the last one are read from it. */
@@ -787,13 +758,6 @@ template <typename Form> struct row_tile {
         }
     }
 
-    CUDA_INLINE void start(int place, T (&sums)[Samples]) const
-    {
-        open(sums);
-        if (job.resumes)
-            resume(place, sums);
-    }
-
     /* The taps of as many packs as there are slots, or those of them that exist: sample s meets place p of
        the window in place p + s of the cells. */
     template <bool All>
@@ -822,12 +786,16 @@ template <typename Form> struct row_tile {
         }
     }
 
-    CUDA_INLINE void chain(T (&sums)[Samples]) const
+    /* Of the samples at a place of the tile; they start as those across x do. */
+    CUDA_INLINE void chain(int place, T (&sums)[Samples]) const
     {
-        const T *const cells = staged(lane) + warp * Samples;
+        const T *const cells = staged(lane) + place;
         const int turn = Slots * Pack, end = piece.skipped + job.span;
         T values[Slots * Pack];
 
+        cuda_fill(sums, -T(0));
+        if (job.resumes)
+            resume(place, sums);
         cuda_load_packs<Samples>(cells, values);
 #pragma unroll 1
         for (int from = 0; from < end; from += turn) {
@@ -844,6 +812,8 @@ template <typename Form> struct row_tile {
         return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
                lane * (Form::groups(job) | 1);
     }
+
+    /* All groups of a row. */
     CUDA_INLINE group_range<Samples> range() const
     {
         return group_range<Samples>(job, begin + job.low, (columns + job.span - 1) / Samples);
@@ -955,12 +925,10 @@ template <typename Form> struct row_tile {
             T sums[Samples];
 
             if (works) {
-                if constexpr (Form::Extremes) {
+                if constexpr (Form::Extremes)
                     find(place, sums);
-                } else {
-                    start(place, sums);
-                    chain(sums);
-                }
+                else
+                    chain(place, sums);
             }
             __syncthreads();
             if (works)
@@ -1058,20 +1026,22 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* Whether windows of a launch are clipped. Along x, results then take a place of their own, which pays where
-   windows are long beside rows. */
-template <typename T> bool clips(const struct op *op, const axis_job<T> &job)
-{
-    const bool along_x = axis_of(op) == AXIS_X;
-
-    return op->kind == OP_RANK && op_reads_itself_outside(op) &&
-           job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
-           (!along_x || 4 * job.span >= job.places);
-}
-
 template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
 {
     return with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); });
+}
+
+/* Whether windows of a launch are clipped, if that fits. Along x, results then take a place of their own,
+   which pays where windows are long beside rows. */
+template <typename T> bool clips(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
+{
+    const bool along_x = axis_of(op) == AXIS_X;
+
+    job.turns = 1;
+    job.clips = op->kind == OP_RANK && op_reads_itself_outside(op) &&
+                job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
+                (!along_x || 4 * job.span >= job.places);
+    return job.clips && bytes_of(op, job) <= limits->shared_per_block;
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
@@ -1082,9 +1052,7 @@ template <typename T> int most_taps(const struct cuda_limits *limits, const stru
 
     job.low = offset_along(axis_of(op), &op->taps[0]);
     job.span = span_of(op);
-    job.turns = 1;
-    job.clips = clips(op, job);
-    if (job.clips && bytes_of(op, job) <= limits->shared_per_block)
+    if (clips(limits, op, job))
         return job.span;
     return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
 }
@@ -1152,11 +1120,10 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
-    job->turns = 1;
-    job->clips = clips(op, *job);
-    job->clips = job->clips && bytes_of(op, *job) <= limits->shared_per_block;
-    if (op->kind == OP_RANK)
-        job->turns = axis == AXIS_X ? turns_along(limits, *job) : turns_across(limits, *job);
+    job->clips = clips(limits, op, *job);
+    job->turns = op->kind != OP_RANK ? 1
+                 : axis == AXIS_X    ? turns_along(limits, *job)
+                                     : turns_across(limits, *job);
     while (job->turns > 1 && bytes_of(op, *job) > limits->shared_per_block)
         job->turns--;
     job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, row_form<T, false>::Columns * job->turns));
