@@ -224,11 +224,11 @@ CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&fou
 /* Groups of samples of a block, one behind the other from place `begin` on, of which only those count that
    have a place that windows look at. */
 template <int Group> struct group_range {
-    int begin, first, end;
+    int first, end;
 
     template <typename T>
-    CUDA_INLINE group_range(const axis_job<T> &job, int begin_, int count)
-        : begin(begin_), first(max(job.seen() - begin, 0) / Group),
+    CUDA_INLINE group_range(const axis_job<T> &job, int begin, int count)
+        : first(max(job.seen() - begin, 0) / Group),
           end(min(count, (max(job.seen_end() - begin, 0) + Group - 1) / Group))
     {
     }
@@ -249,6 +249,20 @@ template <int Group> struct group_range {
         return {max(Group, first * Group - sample), min(whole, end * Group - sample), whole};
     }
 };
+
+/* Places of a block. */
+template <typename Form> __host__ __device__ int places_of(const axis_job<typename Form::T> &job)
+{
+    return (Form::Extremes ? job.turns : 1) * (Form::Warps * Form::Samples);
+}
+
+/* Groups of places whose extremes a block finds before those of windows: along x, of each row. */
+template <typename Form> __host__ __device__ int groups_of(const axis_job<typename Form::T> &job)
+{
+    const bool groups = Form::Extremes && job.span >= Form::Grouped;
+
+    return groups ? group_range<Form::Samples>::most(job, places_of<Form>(job) + job.span - 1) : 0;
+}
 
 /* ---- across x ---- */
 
@@ -272,26 +286,15 @@ template <typename Type, bool Extremes_> struct line_form {
         return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 - Extremes : 2);
     }
 
-    /* Places of a block. */
-    static __host__ __device__ int rows(const axis_job<T> &job)
-    {
-        return Extremes ? job.turns * Rows : Rows;
-    }
     /* Places that it looks up; the last ones are loaded and not used. */
     static __host__ __device__ int sources(const axis_job<T> &job)
     {
-        return rows(job) + job.span - 1 + Ahead;
-    }
-    /* Groups of places whose extremes it finds before those of windows. */
-    static __host__ __device__ int groups(const axis_job<T> &job)
-    {
-        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, rows(job) + job.span - 1)
-                                               : 0;
+        return places_of<line_form>(job) + job.span - 1 + Ahead;
     }
     /* In shared memory, groups come first. */
     static __host__ __device__ int group_bytes(const axis_job<T> &job)
     {
-        return groups(job) * CUDA_WARP * 16;
+        return groups_of<line_form>(job) * CUDA_WARP * 16;
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
@@ -300,7 +303,7 @@ template <typename Type, bool Extremes_> struct line_form {
     static dim3 grid(const axis_job<T> &job)
     {
         return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, rows(job))),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<line_form>(job))),
                     static_cast<unsigned>(job.lines));
     }
 };
@@ -339,7 +342,7 @@ template <typename Form> struct line_tile {
     CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
         : job(job_),
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * Form::rows(job)),
+          origin(job.first + static_cast<int>(blockIdx.y) * places_of<Form>(job)),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
           sources(table + (begin - origin)), from(own(job.from)),
           outside(job.outside(static_cast<int>(blockIdx.z))),
@@ -350,7 +353,7 @@ template <typename Form> struct line_tile {
     /* All groups of the block. */
     CUDA_INLINE group_range<Samples> range() const
     {
-        return group_range<Samples>(job, origin + job.low, (Form::rows(job) + job.span - 1) / Samples);
+        return group_range<Samples>(job, origin + job.low, (places_of<Form>(job) + job.span - 1) / Samples);
     }
 
     /* Where a group is, by its number among those that count. */
@@ -379,7 +382,7 @@ template <typename Form> struct line_tile {
 
     CUDA_INLINE int last_read() const
     {
-        return min(origin + Form::rows(job), job.end) - 1 + job.low + job.span - 1;
+        return min(origin + places_of<Form>(job), job.end) - 1 + job.low + job.span - 1;
     }
 
     /* Whether no thread of the block has to look whether a row lies outside the grid. */
@@ -523,7 +526,7 @@ template <typename Form> struct line_tile {
             cuda_copy(places, group.places);
         };
 
-        if (Form::groups(job) == 0)
+        if (groups_of<Form>(job) == 0)
             find_extremes(job, read, found);
         else
             take_windows<Samples, Pack>(job, read, all.common(begin - origin, job.span), read_group, found);
@@ -540,7 +543,7 @@ template <typename Form> struct line_tile {
     {
         begin += Form::Rows;
         sources += Form::Rows;
-        return begin < min(origin + Form::rows(job), job.end);
+        return begin < min(origin + places_of<Form>(job), job.end);
     }
 
     /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
@@ -618,29 +621,20 @@ template <typename Type, bool Extremes_> struct row_form {
         return cuda_residents(code, Threads,
                               (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
     }
-    /* Columns of a block. */
-    static __host__ __device__ int columns(const axis_job<T> &job)
-    {
-        return Extremes ? job.turns * Columns : Columns;
-    }
-    /* Groups of columns of a row whose extremes it finds before those of windows. */
-    static __host__ __device__ int groups(const axis_job<T> &job)
-    {
-        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, columns(job) + job.span - 1)
-                                               : 0;
-    }
     /* In shared memory, pieces come first, then the groups of each row, an odd number from a row to the next.
        If pieces are clipped, later turns read where the results of a turn would go; these are then behind. */
     static __host__ __device__ int piece_bytes(const axis_job<T> &job)
     {
-        const int reached = columns_before<T>(job.low) + job.low + columns(job) + job.span - 1;
+        const int reached = columns_before<T>(job.low) + job.low + places_of<row_form>(job) + job.span - 1;
         const int cells = within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
 
         return Rows * ((cells + Pack - 1) / Pack | 1) * 16;
     }
     static __host__ __device__ int group_bytes(const axis_job<T> &job)
     {
-        return groups(job) > 0 ? Rows * (groups(job) | 1) * static_cast<int>(sizeof(T)) : 0;
+        return groups_of<row_form>(job) > 0
+                   ? Rows * (groups_of<row_form>(job) | 1) * static_cast<int>(sizeof(T))
+                   : 0;
     }
     static constexpr int ResultPitch = CUDA_WARP | 1; /* in packs */
     static size_t shared_bytes(const axis_job<T> &job)
@@ -692,8 +686,8 @@ template <typename Form> struct row_tile {
     CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared)
         : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::columns(job)),
-          columns(min(Form::columns(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
+          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
+          columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
           piece(job, begin, columns),
           first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
           rows(min(Form::Rows, job.lines - first)), stage(shared)
@@ -810,7 +804,7 @@ template <typename Form> struct row_tile {
     CUDA_INLINE order *groups() const
     {
         return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
-               lane * (Form::groups(job) | 1);
+               lane * (groups_of<Form>(job) | 1);
     }
 
     /* All groups of a row. */
@@ -851,7 +845,7 @@ template <typename Form> struct row_tile {
         };
         T found[Samples][1];
 
-        if (Form::groups(job) == 0) {
+        if (groups_of<Form>(job) == 0) {
             find_extremes(job, read, found);
         } else {
             const group_range<Samples> all = range();
@@ -912,11 +906,11 @@ template <typename Form> struct row_tile {
     /* Results go where no later turn reads, or are stored before the next turn. */
     CUDA_INLINE void run() const
     {
-        const int turns = Form::columns(job) / Form::Columns;
+        const int turns = places_of<Form>(job) / Form::Columns;
         const bool at_once = Form::Extremes && job.clips;
 
         fetch();
-        if (Form::groups(job) > 0)
+        if (groups_of<Form>(job) > 0)
             make_groups();
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
@@ -960,7 +954,7 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
 
     look_up(table, form::sources(job), tile.origin + job.low, tile.last_read(), job.edge.rule, job.places);
     __syncthreads();
-    if (form::groups(job) > 0) {
+    if (groups_of<form>(job) > 0) {
         if (tile.is_inside())
             tile.template make_groups<true>();
         else
