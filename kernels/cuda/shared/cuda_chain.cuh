@@ -433,39 +433,34 @@ static inline int cuda_box_index(const struct op_tap *tap)
     return (tap->dplane + 1) * 9 + (tap->drow + 1) * 3 + tap->dx + 1;
 }
 
-/* The index in the seven-point star, in raster order, or −1 for a tap that lies outside. */
+/* The places in that box of the seven-point star, and of the five-point star of a picture, whose rows are
+   planes: in raster order. */
+static const int cuda_star_places[] = {4, 10, 12, 13, 14, 16, 22}, cuda_cross_places[] = {4, 12, 13, 14, 22};
+
+/* The index in the seven-point star, or −1 for a tap that lies outside. */
 static inline int cuda_star_index(const struct op_tap *tap)
 {
-    switch (cuda_box_index(tap)) {
-    case 4:
-        return 0;
-    case 10:
-        return 1;
-    case 12:
-        return 2;
-    case 13:
-        return 3;
-    case 14:
-        return 4;
-    case 16:
-        return 5;
-    case 22:
-        return 6;
-    default:
-        return -1;
-    }
+    int index = 6;
+
+    while (index >= 0 && cuda_star_places[index] != cuda_box_index(tap))
+        index--;
+    return index;
+}
+
+/* Whether an op is a chain of taps at such places, and of no others. */
+template <size_t Count> static inline bool cuda_is_chain_of(const struct op *op, const int (&places)[Count])
+{
+    bool same = cuda_is_chain(op) && op->tap_count == Count;
+
+    for (size_t k = 0; k < Count && same; k++)
+        same = cuda_box_index(&op->taps[k]) == places[k];
+    return same;
 }
 
 /* All of the seven-point star. */
 static inline bool cuda_is_star1(const struct op *op)
 {
-    if (!cuda_is_chain(op) || op->tap_count != 7)
-        return false;
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_star_index(&op->taps[k]) != static_cast<int>(k))
-            return false;
-    }
-    return true;
+    return cuda_is_chain_of(op, cuda_star_places);
 }
 
 /* All of the star of radius 2. */
@@ -493,15 +488,7 @@ static inline bool cuda_is_full_box(const struct op *op)
 /* All of the five-point star of a picture. */
 static inline bool cuda_is_full_cross(const struct op *op)
 {
-    static const int boxes[] = {4, 12, 13, 14, 22};
-
-    if (!cuda_is_chain(op) || op->tap_count != 5)
-        return false;
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_box_index(&op->taps[k]) != boxes[k])
-            return false;
-    }
-    return true;
+    return cuda_is_chain_of(op, cuda_cross_places);
 }
 
 /* The weights of an op in the work type. */
