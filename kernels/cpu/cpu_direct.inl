@@ -313,7 +313,7 @@ static void know_field(struct direct *direct)
     direct->first_row = from->samples;
     direct->last_row = direct->first_row + (from->planes.count - 1) * from->pitch +
                        (shape->channels * shape->rows - 1) * shape->nx;
-    direct->outside = op->outside == NULL ? (real)0 : (real)op->outside[direct->channel];
+    direct->outside = outside_of(op, direct->channel);
     for (size_t i = 0; i < BLOCK; i++)
         direct->beyond[i] = direct->outside;
 }

@@ -240,7 +240,7 @@ static void lay_out_line(struct line *line, const struct cpu_tiling *tiling, cha
     line->weights = put_weights(op, arena + tiling->layout.weights);
     line->scratch = (real *)arena;
     line->rows = (const real **)(arena + tiling->layout.bases);
-    line->outside = op->outside == NULL ? (real)0 : (real)op->outside[line->channel];
+    line->outside = outside_of(op, line->channel);
     for (size_t i = 0; i < tiling->pitch; i++)
         line->scratch[i] = line->outside;
 }

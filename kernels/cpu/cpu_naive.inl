@@ -16,6 +16,12 @@ struct site {
     size_t begin, count;
 };
 
+/* The value of EDGE_CONSTANT in a channel. */
+static real outside_of(const struct op *op, unsigned channel)
+{
+    return op->outside == NULL ? (real)0 : (real)op->outside[channel];
+}
+
 /* How samples of a narrow field become values, and values such samples. */
 static struct encoding narrow_encoding(const struct field *field)
 {
@@ -60,7 +66,7 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     int64_t row = arith_edge_index(op->edge, (int64_t)site->row + tap->drow, (int64_t)shape->rows);
     int64_t first = (int64_t)site->begin + tap->dx, count = (int64_t)site->count;
     int64_t inside = first < 0 ? -first : 0, end = nx - first < count ? nx - first : count;
-    real outside = op->outside == NULL ? (real)0 : (real)op->outside[site->channel];
+    real outside = outside_of(op, site->channel);
     const void *values;
 
     if (plane < 0 || row < 0) {
