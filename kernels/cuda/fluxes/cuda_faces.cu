@@ -458,9 +458,7 @@ template <typename Form> struct faces_walk {
                 done[c][j] = u + sum;
             }
         }
-#pragma unroll
-        for (int j = 0; j < Pack; j++)
-            above_factors[j] = below_factors[j];
+        cuda_copy(above_factors, below_factors);
     }
 
     /* A relaxation by tanh. */
