@@ -681,23 +681,23 @@ template <typename Form> struct row_tile {
     const int columns; /* that threads have, the last of them behind the grid */
     const row_piece<T, Samples> piece;
     const int first, rows; /* its first row, and how many there are */
-    T *const stage;
+    char *const shared;
 
-    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared)
+    CUDA_INLINE row_tile(const axis_job<T> &job_, char *shared_)
         : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
           begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
           columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
           piece(job, begin, columns),
           first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
-          rows(min(Form::Rows, job.lines - first)), stage(shared)
+          rows(min(Form::Rows, job.lines - first)), shared(shared_)
     {
     }
 
     /* Rows are an odd number of packs apart, so that lanes, each in its row, use all banks. */
     CUDA_INLINE T *staged(int row) const
     {
-        return stage + row * (piece.packs | 1) * Pack;
+        return reinterpret_cast<T *>(shared) + row * (piece.packs | 1) * Pack;
     }
 
     /* Rows behind the last one are read from it. */
@@ -803,8 +803,7 @@ template <typename Form> struct row_tile {
     /* Of this lane's row. */
     CUDA_INLINE order *groups() const
     {
-        return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
-               lane * (groups_of<Form>(job) | 1);
+        return reinterpret_cast<order *>(shared + Form::piece_bytes(job)) + lane * (groups_of<Form>(job) | 1);
     }
 
     /* All groups of a row. */
@@ -868,8 +867,7 @@ template <typename Form> struct row_tile {
     /* Where a row of the results of a turn is. */
     CUDA_INLINE T *results(int turn, int row) const
     {
-        T *const behind = reinterpret_cast<T *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job) +
-                                                Form::group_bytes(job));
+        T *const behind = reinterpret_cast<T *>(shared + Form::piece_bytes(job) + Form::group_bytes(job));
 
         return Form::Extremes && job.clips ? behind + row * Form::ResultPitch * Pack
                                            : staged(row) + turn * Form::Columns;
@@ -941,9 +939,9 @@ template <typename Form> struct row_tile {
 
 template <typename T, bool Extremes> CUDA_INLINE void run(row_form<T, Extremes>, const axis_job<T> &job)
 {
-    CUDA_SHARED(T, stage);
+    CUDA_SHARED(char, shared);
 
-    row_tile<row_form<T, Extremes>>(job, stage).run();
+    row_tile<row_form<T, Extremes>>(job, shared).run();
 }
 template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>, const axis_job<T> &job)
 {
