@@ -213,14 +213,6 @@ ISA_INLINE vector star_sum(const vector *weights, vector below, vector before, c
     return vector_fma(weights[6], above, sum);
 }
 
-ISA_INLINE void star_store(bool past_caches, real *to, vector sum)
-{
-    if (past_caches)
-        vector_stream(to, sum);
-    else
-        vector_store(to, sum);
-}
-
 /* A number of rows (`high`) from `row` on. */
 ISA_INLINE void star_rows(const struct star *star, const vector *weights, bool past_caches, size_t high,
                           size_t pitch, size_t row, size_t count)
@@ -260,8 +252,8 @@ ISA_INLINE void star_rows(const struct star *star, const vector *weights, bool p
         }
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
-            star_store(past_caches, lower_out + x + i * out_pitch, low_sums[i]);
-            star_store(past_caches, upper_out + x + i * out_pitch, up_sums[i]);
+            vector_put(past_caches, lower_out + x + i * out_pitch, low_sums[i]);
+            vector_put(past_caches, upper_out + x + i * out_pitch, up_sums[i]);
         }
     }
 }

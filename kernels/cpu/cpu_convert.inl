@@ -335,12 +335,6 @@ static const real *values_of(const struct field *field, const struct encoding *e
     return scratch;
 }
 
-static struct cpu_writing writing_of(const struct encoding *encoding, enum work_type work)
-{
-    return (struct cpu_writing){encoding, encoding_stretch(encoding), sample_limits(encoding->type, work),
-                                encoding_stretched_limits(encoding)};
-}
-
 /* The same values in double. */
 static double *widened(const real *values, size_t count, double *wide)
 {
@@ -405,7 +399,9 @@ static struct transit transit_of(const struct field *field, const struct encodin
                                  const void *samples, struct range planes, struct outcomes *outcomes)
 {
     return (struct transit){.field = field,
-                            .writing = writing_of(encoding, field->work),
+                            .writing = {encoding, encoding_stretch(encoding),
+                                        sample_limits(encoding->type, field->work),
+                                        encoding_stretched_limits(encoding)},
                             .samples = (unsigned char *)samples,
                             .first_plane = planes.first,
                             .row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type),

@@ -155,13 +155,10 @@ static bool find_rows(struct direct *direct, size_t plane, size_t row)
     return true;
 }
 
-/* Write samples that are done, by streaming stores if nobody would find them in the caches. */
+/* Write samples that are done. */
 static void store_block(const struct direct *direct, real *to, const real *from, size_t count)
 {
-    if (direct->past_caches)
-        isa_copy_past_caches(to, from, count * sizeof *to);
-    else
-        memcpy(to, from, count * sizeof *to);
+    copy_out(direct->past_caches, to, from, count * sizeof *to);
 }
 
 /* Write the part of a line of memory that belongs to x. Sums whose taps leave the row have read values that
@@ -207,12 +204,8 @@ ISA_INLINE void whole_line(size_t taps, bool past_caches, const struct streaming
 
     sum_line(taps, row, first, sums);
 #pragma GCC unroll 4
-    for (size_t i = 0; i < LINE_SAMPLES / LANES; i++) {
-        if (past_caches)
-            vector_stream(row->to + first + i * LANES, sums[i]);
-        else
-            vector_store(row->to + first + i * LANES, sums[i]);
-    }
+    for (size_t i = 0; i < LINE_SAMPLES / LANES; i++)
+        vector_put(past_caches, row->to + first + i * LANES, sums[i]);
 }
 
 /* A part of a row, line of memory by line of memory of the row that is written. */
@@ -320,7 +313,7 @@ static void know_field(struct direct *direct)
     direct->first_row = from->samples;
     direct->last_row = direct->first_row + (from->planes.count - 1) * from->pitch +
                        (shape->channels * shape->rows - 1) * shape->nx;
-    direct->outside = op->outside == NULL ? (real)0 : (real)op->outside[direct->channel];
+    direct->outside = outside_of(op, direct->channel);
     for (size_t i = 0; i < BLOCK; i++)
         direct->beyond[i] = direct->outside;
 }

@@ -34,7 +34,7 @@ static void run_sweep(struct cpu_sweep *sweep)
     };
 
     if (sweep->tiling->engine == CPU_ENGINE_NAIVE) {
-        run_naive(sweep);
+        share_rows(sweep, op_group_count(sweep->op), advance_rows);
     } else {
         struct cpu_sweep tiled = *sweep;
         struct field from = *sweep->from, to = *sweep->to;
@@ -45,8 +45,8 @@ static void run_sweep(struct cpu_sweep *sweep)
         run_parts(&tiled, parts[sweep->tiling->engine]);
     }
     if (sweep->op->kind == OP_UNSHARP)
-        sharpen(sweep);
-    keep_channels(sweep);
+        share_rows(sweep, sweep->op->channels, sharpen_rows);
+    share_rows(sweep, sweep->to->shape.channels - sweep->op->channels, keep_rows);
 }
 
 /* Independent chains: as many as any instruction set has registers for, besides the factors, and enough for

@@ -70,13 +70,8 @@ ISA_INLINE void line_vectors(const struct line *line, const struct group *group,
 #pragma GCC unroll 4
     for (size_t i = 0; i < rows; i++) {
 #pragma GCC unroll 8
-        for (size_t v = 0; v < vectors; v++) {
-            real *out = group->out[i] + x + v * LANES;
-            if (group->past_caches)
-                vector_stream(out, open[i][v]);
-            else
-                vector_store(out, open[i][v]);
-        }
+        for (size_t v = 0; v < vectors; v++)
+            vector_put(group->past_caches, group->out[i] + x + v * LANES, open[i][v]);
     }
 }
 
@@ -214,12 +209,8 @@ static void group_across(const struct line *line, int64_t first, size_t rows, in
 static void hold_across(const struct line *line, struct span along, struct span others, struct span x)
 {
     for (int64_t i = along.first; i < along.end; i++) {
-        for (int64_t other = others.first; other < others.end; other++) {
-            if (line->crosses_planes)
-                hold_line(line, i, other, x);
-            else
-                hold_line(line, other, i, x);
-        }
+        for (int64_t other = others.first; other < others.end; other++)
+            hold_line(line, line->crosses_planes ? i : other, line->crosses_planes ? other : i, x);
     }
 }
 
@@ -249,7 +240,7 @@ static void lay_out_line(struct line *line, const struct cpu_tiling *tiling, cha
     line->weights = put_weights(op, arena + tiling->layout.weights);
     line->scratch = (real *)arena;
     line->rows = (const real **)(arena + tiling->layout.bases);
-    line->outside = op->outside == NULL ? (real)0 : (real)op->outside[line->channel];
+    line->outside = outside_of(op, line->channel);
     for (size_t i = 0; i < tiling->pitch; i++)
         line->scratch[i] = line->outside;
 }

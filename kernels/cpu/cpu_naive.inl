@@ -16,6 +16,12 @@ struct site {
     size_t begin, count;
 };
 
+/* The value of EDGE_CONSTANT in a channel. */
+static real outside_of(const struct op *op, unsigned channel)
+{
+    return op->outside == NULL ? (real)0 : (real)op->outside[channel];
+}
+
 /* How samples of a narrow field become values, and values such samples. */
 static struct encoding narrow_encoding(const struct field *field)
 {
@@ -60,7 +66,7 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     int64_t row = arith_edge_index(op->edge, (int64_t)site->row + tap->drow, (int64_t)shape->rows);
     int64_t first = (int64_t)site->begin + tap->dx, count = (int64_t)site->count;
     int64_t inside = first < 0 ? -first : 0, end = nx - first < count ? nx - first : count;
-    real outside = op->outside == NULL ? (real)0 : (real)op->outside[site->channel];
+    real outside = outside_of(op, site->channel);
     const void *values;
 
     if (plane < 0 || row < 0) {
@@ -424,7 +430,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
 
     switch (op->kind) {
     case OP_TAPS:
-    case OP_UNSHARP: /* its blur: sharpen() does the rest */
+    case OP_UNSHARP: /* its blur: sharpen_rows() does the rest */
         advance_taps(op, from, site, out);
         break;
     case OP_PASSES: /* has no form here */
@@ -511,13 +517,6 @@ static void advance_rows(void *context, size_t first, size_t count, unsigned mem
     }
 }
 
-static void run_naive(struct cpu_sweep *sweep)
-{
-    cpu_threads_share_evenly(&sweep->threads,
-                             sweep->planes.count * op_group_count(sweep->op) * sweep->to->shape.rows,
-                             advance_rows, sweep);
-}
-
 /* OP_UNSHARP, after an engine has run its taps. */
 static void sharpen_rows(void *context, size_t first, size_t count, unsigned member)
 {
@@ -531,13 +530,6 @@ static void sharpen_rows(void *context, size_t first, size_t count, unsigned mem
         unsharp_row((real)sweep->op->amount, row_of(sweep->kept, plane, place.channel, place.row), shape->nx,
                     row_of(sweep->to, plane, place.channel, place.row));
     }
-}
-
-static void sharpen(struct cpu_sweep *sweep)
-{
-    cpu_threads_share_evenly(&sweep->threads,
-                             sweep->planes.count * sweep->op->channels * sweep->to->shape.rows, sharpen_rows,
-                             sweep);
 }
 
 /* Channels that the op leaves as they are. */
@@ -558,10 +550,9 @@ static void keep_rows(void *context, size_t first, size_t count, unsigned member
     }
 }
 
-static void keep_channels(struct cpu_sweep *sweep)
+/* Share the rows of so many channels, or groups of channels, among the threads. */
+static void share_rows(struct cpu_sweep *sweep, size_t channels, pool_work *rows)
 {
-    size_t kept = sweep->to->shape.channels - sweep->op->channels;
-
-    cpu_threads_share_evenly(&sweep->threads, sweep->planes.count * kept * sweep->to->shape.rows, keep_rows,
+    cpu_threads_share_evenly(&sweep->threads, sweep->planes.count * channels * sweep->to->shape.rows, rows,
                              sweep);
 }

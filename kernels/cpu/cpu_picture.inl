@@ -336,7 +336,6 @@ static void lay_out_picture(struct picture *picture, char *arena)
 {
     const struct cpu_tiling *tiling = picture->tiling;
     const struct cpu_layout *layout = &tiling->layout;
-    const double *outside = picture->op->outside;
     real *slots = (real *)(arena + layout->slots);
 
     picture->leaving = slots;
@@ -347,7 +346,7 @@ static void lay_out_picture(struct picture *picture, char *arena)
     for (size_t i = PICTURE_ROWS + 1; i < tiling->slots; i++)
         picture->free_slots[picture->free_count++] = slots + i * tiling->pitch;
     for (size_t i = 0; i < tiling->pitch; i++)
-        picture->beyond[i] = outside == NULL ? (real)0 : (real)outside[picture->channel];
+        picture->beyond[i] = outside_of(picture->op, picture->channel);
 }
 
 static void picture_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,

@@ -850,9 +850,8 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
                           .taps = (const key **)(arena + sweep->tiling->layout.bases),
                           .columns = columns,
                           .windows = windows};
-    const real outside = op->outside == NULL ? (real)0 : (real)op->outside[ranks.channel];
     const struct span moved = along_rows ? rows : planes, others = along_rows ? planes : rows;
-    bool done = KEYS(read_outside)(&ranks, outside);
+    bool done = KEYS(read_outside)(&ranks, outside_of(op, ranks.channel));
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
     ranks.clips = is_line_of_extremes(op) && op_reads_itself_outside(op);

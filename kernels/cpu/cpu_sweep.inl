@@ -272,6 +272,15 @@ static void prefetch_portion(struct write_behind *behind)
         behind->expected_first++;
 }
 
+/* Copy bytes, by streaming stores if nobody would find them in the caches. */
+static void copy_out(bool past_caches, void *to, const void *from, size_t bytes)
+{
+    if (past_caches)
+        isa_copy_past_caches(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* Portions end where lines do, so that each line leaves whole. */
 static void write_portion(struct write_behind *behind)
 {
@@ -282,10 +291,7 @@ static void write_portion(struct write_behind *behind)
         return;
     bytes = behind->portion + -((uintptr_t)block->to + behind->moved) % ISA_LINE;
     bytes = size_least(bytes, block->bytes - behind->moved);
-    if (behind->past_caches)
-        isa_copy_past_caches(block->to + behind->moved, block->from + behind->moved, bytes);
-    else
-        memcpy(block->to + behind->moved, block->from + behind->moved, bytes);
+    copy_out(behind->past_caches, block->to + behind->moved, block->from + behind->moved, bytes);
     behind->moved += bytes;
     if (behind->moved < block->bytes)
         return;

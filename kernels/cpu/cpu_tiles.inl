@@ -222,11 +222,6 @@ struct sheet {
     real outside;
 };
 
-static real value_outside(const struct cpu_tile *tile, size_t layer)
-{
-    return tile->op->outside == NULL ? (real)0 : (real)tile->op->outside[channel_of(tile, layer)];
-}
-
 /* Columns outside the grid, column by column, from those inside. */
 static void fill_columns(const struct cpu_tile *tile, const struct sheet *sheet, struct span columns)
 {
@@ -274,7 +269,8 @@ static void fill_margins(const struct cpu_tile *tile, unsigned level, real *slot
     if (edge_has(tile->op->edge, EDGE_PERIODIC) || edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE))
         return;
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
-        struct sheet sheet = {level, layer_of(tile, slot, layer), value_outside(tile, layer)};
+        struct sheet sheet = {level, layer_of(tile, slot, layer),
+                              outside_of(tile->op, channel_of(tile, layer))};
         fill_columns(tile, &sheet, margin_before(&tile->x, left));
         fill_columns(tile, &sheet, margin_behind(&tile->x, left));
         fill_rows(tile, &sheet, margin_before(&tile->row, left));
@@ -746,7 +742,7 @@ static void clear_slots(struct cpu_tile *tile)
     if (edge_has(tile->op->edge, EDGE_HAS_VALUE)) {
         tile->constant = samples_in(tile, take_slot(tile));
         for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
-            tile->constant[i] = value_outside(tile, i / tiling->layer_samples);
+            tile->constant[i] = outside_of(tile->op, channel_of(tile, i / tiling->layer_samples));
     }
     for (unsigned level = 1; level <= tiling->steps && tile->sum == faces_area; level++)
         tile->flows[level] = (struct flows){samples_in(tile, take_slot(tile)), INT64_MIN};

@@ -274,14 +274,18 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
 #endif
 }
 
-/* The same from a register; `to` is aligned like a vector. */
-ISA_INLINE void vector_stream(real *to, vector values)
+/* Store a register, or send it past the caches, where `to` is aligned like a vector. */
+ISA_INLINE void vector_put(bool past_caches, real *to, vector values)
 {
 #if defined(__SSE2__)
-    MM(stream)(to, values);
+    if (past_caches) {
+        MM(stream)(to, values);
+        return;
+    }
 #else
-    *(vector *)(void *)to = values;
+    (void)past_caches;
 #endif
+    vector_store(to, values);
 }
 
 /* Prefetch a line into the second-level cache. */

@@ -458,9 +458,7 @@ template <typename Form> struct faces_walk {
                 done[c][j] = u + sum;
             }
         }
-#pragma unroll
-        for (int j = 0; j < Pack; j++)
-            above_factors[j] = below_factors[j];
+        cuda_copy(above_factors, below_factors);
     }
 
     /* A relaxation by tanh. */
@@ -764,11 +762,8 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 
 /* ---- the host ---- */
 
-/* The taps of a step with all its faces, of a volume and of a picture, whose rows are planes, as places in
-   the box of 3×3×3. The one in the middle is the sample itself, which has no face. */
-static const int volume_taps[] = {4, 10, 12, 13, 14, 16, 22}, picture_taps[] = {4, 12, 13, 14, 22};
-
-/* Whether these are an op's taps, and those on both sides of a sample weigh the same. */
+/* Whether an op's taps are those of a star, with all its faces, and those on both sides of a sample weigh the
+   same. The tap in the middle is the sample itself, which has no face. */
 template <size_t Count> static bool has_taps(const struct op *op, const int (&taps)[Count])
 {
     const size_t absent = op->flux == FLUX_TANH ? Count : Count / 2;
@@ -790,12 +785,12 @@ template <size_t Count> static bool has_taps(const struct op *op, const int (&ta
 /* Whether an op has the faces of a volume, or of a picture. */
 static bool is_volume(const struct op *op)
 {
-    return has_taps(op, volume_taps);
+    return has_taps(op, cuda_star_places);
 }
 
 static bool is_picture(const struct op *op, const struct shape *shape)
 {
-    return shape->rows == 1 && has_taps(op, picture_taps);
+    return shape->rows == 1 && has_taps(op, cuda_cross_places);
 }
 
 static bool relaxes(const struct op *op)

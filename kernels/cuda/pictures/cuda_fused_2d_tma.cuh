@@ -62,9 +62,7 @@ CUDA_INLINE void window_neighbours(const T (&row)[Samples], T *before, T *after)
 /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
 template <typename T, int Samples> CUDA_INLINE void window_begin(T (&sums)[Samples])
 {
-#pragma unroll
-    for (int i = 0; i < Samples; i++)
-        sums[i] = -T(0);
+    cuda_fill(sums, -T(0));
 }
 
 /* Chain the taps of one row of the window. */
@@ -257,9 +255,7 @@ template <typename Form> struct tma2d_walk {
         for (int l = 0; l < FusedSteps; l++) {
 #pragma unroll
             for (int turn = 0; turn < 2; turn++) {
-#pragma unroll
-                for (int i = 0; i < Samples; i++)
-                    rows[turn][l][i] = T(0);
+                cuda_fill(rows[turn][l], T(0));
                 sides[turn][l][0] = sides[turn][l][1] = T(0);
             }
         }

@@ -113,9 +113,7 @@ template <typename T> struct sparse_row {
                                   const T (&values)[Side + LANE_SAMPLES - 1], const T (&sums)[LANE_SAMPLES],
                                   T (&result)[LANE_SAMPLES])
     {
-#pragma unroll
-        for (int i = 0; i < LANE_SAMPLES; i++)
-            result[i] = sums[i];
+        cuda_copy(result, sums);
 #pragma unroll
         for (int k = 0; k < Side; k++) {
             if ((present >> k & 1) != 0) {
@@ -199,11 +197,8 @@ __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()
     T sums[Side][LANE_SAMPLES];
 
 #pragma unroll
-    for (int j = 0; j < Side; j++) {
-#pragma unroll
-        for (int i = 0; i < LANE_SAMPLES; i++)
-            sums[j][i] = -T(0);
-    }
+    for (int j = 0; j < Side; j++)
+        cuda_fill(sums[j], -T(0));
     for (int y = site.top - Side + 1; y < site.bottom; y++) {
         T values[Side + LANE_SAMPLES - 1];
         load_window<Side>(ring.receive(), lane, values);
@@ -315,11 +310,8 @@ __global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
     stage_weights<Side>(window.weights, staged, lane);
     cuda_ring<float, width> ring(strip, stages, lane, site.top - Side / 2, site.bottom + Side / 2);
 #pragma unroll
-    for (int j = 0; j < Side; j++) {
-#pragma unroll
-        for (int i = 0; i < LANE_SAMPLES; i++)
-            sums[j][i] = -0.0f;
-    }
+    for (int j = 0; j < Side; j++)
+        cuda_fill(sums[j], -0.0f);
     for (int y = site.top - Side + 1; y < site.bottom; y++) {
         const float *row = ring.receive() + lane * LANE_SAMPLES;
         const float *weights = staged;

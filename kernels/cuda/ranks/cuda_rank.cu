@@ -17,6 +17,7 @@
  * (cuda_axis.cu). */
 #include "kernels/cuda/ladder/cuda_each_sample.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
 
 namespace
 {
@@ -395,9 +396,7 @@ CUDA_INLINE typename Form::T find_median(const median_walk<typename Form::T> &wa
         const int missing = count_missing(own, last) + count_missing(shared, last);
         if (missing > 0) {
             Order rest[2 * Form::Radius * Form::List];
-#pragma unroll
-            for (int i = 0; i < 2 * Form::Radius * Form::List; i++)
-                rest[i] = shared[i];
+            cuda_copy(rest, shared);
             const auto there = static_cast<uint32_t>(max(Taps - missing, 1));
             move_up(rest, Form::Rank - static_cast<int>(arith_rank_among(there, walk.percent, Form::Rank)),
                     order_of(-T(INFINITY)));
@@ -501,11 +500,8 @@ template <typename Form, bool Easy> struct median_lines {
 #pragma unroll
         for (int s = 0; s + 2 < Form::Side + 1; s++) {
 #pragma unroll
-            for (int i = 0; i < Form::Cells; i++) {
-#pragma unroll
-                for (int d = 0; d < Form::Depth; d++)
-                    slices[s][i][d] = slices[s + 2][i][d];
-            }
+            for (int i = 0; i < Form::Cells; i++)
+                cuda_copy(slices[s][i], slices[s + 2][i]);
         }
         sort_slice<Form>(walk.sign, lines[0], slices[Form::Side - 1]);
         sort_slice<Form>(walk.sign, lines[1], slices[Form::Side]);

@@ -433,27 +433,15 @@ static inline int cuda_box_index(const struct op_tap *tap)
     return (tap->dplane + 1) * 9 + (tap->drow + 1) * 3 + tap->dx + 1;
 }
 
-/* The index in the seven-point star, in raster order, or −1 for a tap that lies outside. */
+/* The index in the seven-point star, or −1 for a tap that lies outside. */
 static inline int cuda_star_index(const struct op_tap *tap)
 {
-    switch (cuda_box_index(tap)) {
-    case 4:
-        return 0;
-    case 10:
-        return 1;
-    case 12:
-        return 2;
-    case 13:
-        return 3;
-    case 14:
-        return 4;
-    case 16:
-        return 5;
-    case 22:
-        return 6;
-    default:
-        return -1;
-    }
+    static const int places[] = {4, 10, 12, 13, 14, 16, 22}; /* in that box */
+    int index = 6;
+
+    while (index >= 0 && places[index] != cuda_box_index(tap))
+        index--;
+    return index;
 }
 
 /* All of the star of a radius. */
@@ -466,25 +454,14 @@ static inline bool cuda_is_star(const struct op *op, int radius)
 /* All of the 3×3×3 box. */
 static inline bool cuda_is_full_box(const struct op *op)
 {
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_box_index(&op->taps[k]) < 0)
-            return false;
-    }
-    return cuda_is_chain(op) && op->tap_count == 27;
+    return cuda_is_chain(op) && op_radius(op) == 1 && op->tap_count == 27;
 }
 
-/* All of the five-point star of a picture. */
+/* All of the five-point star of a picture, whose rows are planes. */
 static inline bool cuda_is_full_cross(const struct op *op)
 {
-    static const int boxes[] = {4, 12, 13, 14, 22};
-
-    if (!cuda_is_chain(op) || op->tap_count != 5)
-        return false;
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_box_index(&op->taps[k]) != boxes[k])
-            return false;
-    }
-    return true;
+    return cuda_is_chain(op) && op_is_star(op) && op_radius(op) == 1 && cuda_span(op->row) == 0 &&
+           op->tap_count == 5;
 }
 
 /* The weights of an op in the work type. */

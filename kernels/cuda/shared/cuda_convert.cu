@@ -71,29 +71,14 @@ template <typename T> struct coding {
         }
     }
 
-    /* What is to be written of a sample outside the mask, as it stands in a field; and as it is written. */
+    /* What is to be written of a sample outside the mask, as it stands in a field. */
     CUDA_INLINE T original(T value, bool colour) const
     {
         if (colour && (scale != T(1) || shift != T(0)))
             value = cuda_fma(scale, value, shift);
         return colour && marked ? cuda_unmarked(value, original_mark) : value;
     }
-    CUDA_INLINE T restored(T value, T original, bool colour) const
-    {
-        if (original != original)
-            return value;
-        return colour && marked ? cuda_unmarked(original, mark) : original;
-    }
 };
-
-CUDA_INLINE constexpr enum work_type work_of(float)
-{
-    return WORK_F32;
-}
-CUDA_INLINE constexpr enum work_type work_of(double)
-{
-    return WORK_F64;
-}
 
 struct range counted_or_all(struct range counted)
 {
@@ -105,7 +90,8 @@ struct range counted_or_all(struct range counted)
 /* An encoding in numbers of the work type. */
 template <typename T> coding<T> coding_of(const struct encoding *encoding)
 {
-    const struct sample_limits limits = sample_limits(encoding->type, work_of(T()));
+    const enum work_type work = sizeof(T) == sizeof(float) ? WORK_F32 : WORK_F64;
+    const struct sample_limits limits = sample_limits(encoding->type, work);
     coding<T> coding = {};
 
     coding.point_count = encoding->point_count;
@@ -147,7 +133,7 @@ struct pixels {
     long long first, count; /* planes */
     int nx, rows;
 
-    CUDA_INLINE long long total() const
+    __host__ __device__ long long total() const
     {
         return count * rows * nx;
     }
@@ -305,8 +291,11 @@ CUDA_INLINE T restored(const coding<T> &coding, const cuda_view<T> &from, const 
 {
     if (!coding.masked)
         return value;
-    return coding.restored(value, pixel.of(from, from.channels - coding.original_channels + channel),
-                           channel < coding.colours);
+    const T original = pixel.of(from, from.channels - coding.original_channels + channel);
+    const bool colour = channel < coding.colours;
+    if (original != original)
+        return value;
+    return colour && coding.marked ? cuda_unmarked(original, coding.mark) : original;
 }
 
 /* Colour as it is written: divided by alpha if it was multiplied, through the points, encoded, and times
@@ -451,7 +440,7 @@ template <typename T> pixels pixels_of(const cuda_view<T> &view, struct range pl
 dim3 convert_grid(const pixels &pixels)
 {
     const long long most = 1 << 20; /* threads stride over the rest */
-    const long long blocks = cuda_ceil_divide(pixels.count * pixels.rows * pixels.nx, CONVERT_THREADS);
+    const long long blocks = cuda_ceil_divide(pixels.total(), CONVERT_THREADS);
 
     return dim3(static_cast<unsigned>(blocks < most ? blocks : most));
 }
@@ -464,9 +453,8 @@ cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed
                              cudaStream_t stream)
 {
     const pixels pixels = pixels_of(to, planes);
-    const size_t place =
-        encoding_mask_place(encoding, static_cast<size_t>(pixels.count) * pixels.rows * pixels.nx);
-    const unsigned char *mask = static_cast<const unsigned char *>(packed) + place;
+    const unsigned char *mask = static_cast<const unsigned char *>(packed) +
+                                encoding_mask_place(encoding, static_cast<size_t>(pixels.total()));
 
     return cuda_with_sample(encoding->type, [&](auto sample) {
         typedef decltype(sample) S;

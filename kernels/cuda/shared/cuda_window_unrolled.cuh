@@ -601,9 +601,7 @@ template <typename Form> struct unrolled_tile {
         }
 #pragma unroll 1
         for (int number = 0; number < rows; number++) {
-#pragma unroll
-            for (int i = 0; i < Loaded; i++)
-                row[0][i] = next[i];
+            cuda_copy(row[0], next);
             if (aside)
                 put_beside(beside, row[0]);
             load<true>(number + 1, next);

@@ -100,12 +100,6 @@ CUDA_INLINE bool is_gap(double weight)
     return arith_bits_f64(weight) == 0;
 }
 
-/* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
-template <typename T, int Count> CUDA_INLINE void open(T (&sums)[Count])
-{
-    cuda_fill(sums, -T(0));
-}
-
 /* ---- extremes ---- */
 
 /* The place of a sample where the extreme comes first, and back. */
@@ -230,11 +224,11 @@ CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&fou
 /* Groups of samples of a block, one behind the other from place `begin` on, of which only those count that
    have a place that windows look at. */
 template <int Group> struct group_range {
-    int begin, first, end;
+    int first, end;
 
     template <typename T>
-    CUDA_INLINE group_range(const axis_job<T> &job, int begin_, int count)
-        : begin(begin_), first(max(job.seen() - begin, 0) / Group),
+    CUDA_INLINE group_range(const axis_job<T> &job, int begin, int count)
+        : first(max(job.seen() - begin, 0) / Group),
           end(min(count, (max(job.seen_end() - begin, 0) + Group - 1) / Group))
     {
     }
@@ -255,6 +249,20 @@ template <int Group> struct group_range {
         return {max(Group, first * Group - sample), min(whole, end * Group - sample), whole};
     }
 };
+
+/* Places of a block. */
+template <typename Form> __host__ __device__ int places_of(const axis_job<typename Form::T> &job)
+{
+    return (Form::Extremes ? job.turns : 1) * (Form::Warps * Form::Samples);
+}
+
+/* Groups of places whose extremes a block finds before those of windows: along x, of each row. */
+template <typename Form> __host__ __device__ int groups_of(const axis_job<typename Form::T> &job)
+{
+    const bool groups = Form::Extremes && job.span >= Form::Grouped;
+
+    return groups ? group_range<Form::Samples>::most(job, places_of<Form>(job) + job.span - 1) : 0;
+}
 
 /* ---- across x ---- */
 
@@ -278,26 +286,15 @@ template <typename Type, bool Extremes_> struct line_form {
         return cuda_residents(code, Threads, sizeof(T) == 4 ? 4 - Extremes : 2);
     }
 
-    /* Places of a block. */
-    static __host__ __device__ int rows(const axis_job<T> &job)
-    {
-        return Extremes ? job.turns * Rows : Rows;
-    }
     /* Places that it looks up; the last ones are loaded and not used. */
     static __host__ __device__ int sources(const axis_job<T> &job)
     {
-        return rows(job) + job.span - 1 + Ahead;
-    }
-    /* Groups of places whose extremes it finds before those of windows. */
-    static __host__ __device__ int groups(const axis_job<T> &job)
-    {
-        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, rows(job) + job.span - 1)
-                                               : 0;
+        return places_of<line_form>(job) + job.span - 1 + Ahead;
     }
     /* In shared memory, groups come first. */
     static __host__ __device__ int group_bytes(const axis_job<T> &job)
     {
-        return groups(job) * CUDA_WARP * 16;
+        return groups_of<line_form>(job) * CUDA_WARP * 16;
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
@@ -306,7 +303,7 @@ template <typename Type, bool Extremes_> struct line_form {
     static dim3 grid(const axis_job<T> &job)
     {
         return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, rows(job))),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<line_form>(job))),
                     static_cast<unsigned>(job.lines));
     }
 };
@@ -327,24 +324,11 @@ __device__ __attribute__((noinline)) void look_up(int *table, int count, int fir
 template <typename Order> struct alignas(16) group_pack {
     static constexpr int Pack = 16 / sizeof(Order);
     Order places[Pack];
-
-    CUDA_INLINE void take(const Order (&from)[Pack])
-    {
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            places[i] = from[i];
-    }
-    CUDA_INLINE void give(Order (&to)[Pack]) const
-    {
-        const group_pack copy = *this;
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            to[i] = copy.places[i];
-    }
 };
 
 template <typename Form> struct line_tile {
     using T = typename Form::T;
+    using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
 
     const axis_job<T> &job;
@@ -353,27 +337,27 @@ template <typename Form> struct line_tile {
     const int *sources;  /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
     const T outside;
-    group_pack<typename order_for<T>::type> *const groups;
+    group_pack<order> *const groups;
 
     CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
         : job(job_),
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * Form::rows(job)),
+          origin(job.first + static_cast<int>(blockIdx.y) * places_of<Form>(job)),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
           sources(table + (begin - origin)), from(own(job.from)),
           outside(job.outside(static_cast<int>(blockIdx.z))),
-          groups(reinterpret_cast<group_pack<typename order_for<T>::type> *>(shared))
+          groups(reinterpret_cast<group_pack<order> *>(shared))
     {
     }
 
-    /* Of all groups of a block. */
+    /* All groups of the block. */
     CUDA_INLINE group_range<Samples> range() const
     {
-        return group_range<Samples>(job, origin + job.low, (Form::rows(job) + job.span - 1) / Samples);
+        return group_range<Samples>(job, origin + job.low, (places_of<Form>(job) + job.span - 1) / Samples);
     }
 
     /* Where a group is, by its number among those that count. */
-    CUDA_INLINE group_pack<typename order_for<T>::type> *group_at(int group) const
+    CUDA_INLINE group_pack<order> *group_at(int group) const
     {
         return groups + group * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP;
     }
@@ -398,7 +382,7 @@ template <typename Form> struct line_tile {
 
     CUDA_INLINE int last_read() const
     {
-        return min(origin + Form::rows(job), job.end) - 1 + job.low + job.span - 1;
+        return min(origin + places_of<Form>(job), job.end) - 1 + job.low + job.span - 1;
     }
 
     /* Whether no thread of the block has to look whether a row lies outside the grid. */
@@ -421,16 +405,6 @@ template <typename Form> struct line_tile {
     CUDA_INLINE void resume(int o, T (&sums)[Pack]) const
     {
         cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums);
-    }
-
-    CUDA_INLINE void start(T (&sums)[Samples][Pack]) const
-    {
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            open(sums[o]);
-            if (job.resumes)
-                resume(o, sums[o]);
-        }
     }
 
     /* As many taps as there are slots, from one on, or those of them that exist: sample o meets tap t in what
@@ -512,8 +486,6 @@ template <typename Form> struct line_tile {
         }
     }
 
-    using order = typename order_for<T>::type;
-
     template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
     {
         T row[Pack];
@@ -540,7 +512,7 @@ template <typename Form> struct line_tile {
                 read_places<Inside>(number + k, places);
                 take_lesser(least, places);
             }
-            group_at(group - all.first)->take(least);
+            cuda_copy(group_at(group - all.first)->places, least);
         }
     }
 
@@ -549,13 +521,15 @@ template <typename Form> struct line_tile {
         const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
         const group_range<Samples> all = range();
         const int first = (begin - origin) / Samples - all.first;
+        const auto read_group = [&](int number, order(&places)[Pack]) {
+            const group_pack<order> group = *group_at(first + number / Samples);
+            cuda_copy(places, group.places);
+        };
 
-        if (Form::groups(job) == 0)
+        if (groups_of<Form>(job) == 0)
             find_extremes(job, read, found);
         else
-            take_windows<Samples, Pack>(
-                job, read, all.common(begin - origin, job.span),
-                [&](int k, order(&places)[Pack]) { group_at(first + k / Samples)->give(places); }, found);
+            take_windows<Samples, Pack>(job, read, all.common(begin - origin, job.span), read_group, found);
 #pragma unroll
         for (int o = 0; o < Samples && job.resumes; o++) {
             T earlier[Pack];
@@ -569,9 +543,10 @@ template <typename Form> struct line_tile {
     {
         begin += Form::Rows;
         sources += Form::Rows;
-        return begin < min(origin + Form::rows(job), job.end);
+        return begin < min(origin + places_of<Form>(job), job.end);
     }
 
+    /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
     template <bool Inside> CUDA_INLINE void run() const
     {
         T sums[Samples][Pack];
@@ -579,7 +554,12 @@ template <typename Form> struct line_tile {
         if constexpr (Form::Extremes) {
             find<Inside>(sums);
         } else {
-            start(sums);
+#pragma unroll
+            for (int o = 0; o < Samples; o++) {
+                cuda_fill(sums[o], -T(0));
+                if (job.resumes)
+                    resume(o, sums[o]);
+            }
             chain<Inside>(sums);
         }
         store(sums);
@@ -608,7 +588,7 @@ __host__ __device__ inline int within(int place, int least, int most)
 template <typename T, int Samples> struct row_piece {
     int column, skipped, packs;
 
-    __host__ __device__ row_piece(const axis_job<T> &job, int begin, int columns)
+    CUDA_INLINE row_piece(const axis_job<T> &job, int begin, int columns)
     {
         const int pack = cuda_pack_of<T>::samples;
         const int end = begin + columns + job.low + job.span - 1;
@@ -617,13 +597,6 @@ template <typename T, int Samples> struct row_piece {
                         job.seen_end() / pack * pack - Samples);
         skipped = begin + job.low - column;
         packs = (within(end, job.seen() + Samples, job.seen_end() + Samples) - column + pack - 1) / pack;
-    }
-
-    /* Packs from a row to the next in shared memory: an odd number, so that lanes, each in its row, use all
-     * banks. */
-    __host__ __device__ int pitch() const
-    {
-        return packs | 1;
     }
 };
 
@@ -648,29 +621,20 @@ template <typename Type, bool Extremes_> struct row_form {
         return cuda_residents(code, Threads,
                               (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
     }
-    /* Columns of a block. */
-    static __host__ __device__ int columns(const axis_job<T> &job)
-    {
-        return Extremes ? job.turns * Columns : Columns;
-    }
-    /* Groups of columns of a row whose extremes it finds before those of windows. */
-    static __host__ __device__ int groups(const axis_job<T> &job)
-    {
-        return Extremes && job.span >= Grouped ? group_range<Samples>::most(job, columns(job) + job.span - 1)
-                                               : 0;
-    }
     /* In shared memory, pieces come first, then the groups of each row, an odd number from a row to the next.
        If pieces are clipped, later turns read where the results of a turn would go; these are then behind. */
     static __host__ __device__ int piece_bytes(const axis_job<T> &job)
     {
-        const int reached = columns_before<T>(job.low) + job.low + columns(job) + job.span - 1;
+        const int reached = columns_before<T>(job.low) + job.low + places_of<row_form>(job) + job.span - 1;
         const int cells = within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
 
         return Rows * ((cells + Pack - 1) / Pack | 1) * 16;
     }
     static __host__ __device__ int group_bytes(const axis_job<T> &job)
     {
-        return groups(job) > 0 ? Rows * (groups(job) | 1) * static_cast<int>(sizeof(T)) : 0;
+        return groups_of<row_form>(job) > 0
+                   ? Rows * (groups_of<row_form>(job) | 1) * static_cast<int>(sizeof(T))
+                   : 0;
     }
     static constexpr int ResultPitch = CUDA_WARP | 1; /* in packs */
     static size_t shared_bytes(const axis_job<T> &job)
@@ -717,22 +681,23 @@ template <typename Form> struct row_tile {
     const int columns; /* that threads have, the last of them behind the grid */
     const row_piece<T, Samples> piece;
     const int first, rows; /* its first row, and how many there are */
-    T *const stage;
+    char *const shared;
 
-    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared)
+    CUDA_INLINE row_tile(const axis_job<T> &job_, char *shared_)
         : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * Form::columns(job)),
-          columns(min(Form::columns(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
+          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
+          columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
           piece(job, begin, columns),
           first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
-          rows(min(Form::Rows, job.lines - first)), stage(shared)
+          rows(min(Form::Rows, job.lines - first)), shared(shared_)
     {
     }
 
+    /* Rows are an odd number of packs apart, so that lanes, each in its row, use all banks. */
     CUDA_INLINE T *staged(int row) const
     {
-        return stage + row * piece.pitch() * Pack;
+        return reinterpret_cast<T *>(shared) + row * (piece.packs | 1) * Pack;
     }
 
     /* Rows behind the last one are read from it. */
@@ -787,13 +752,6 @@ template <typename Form> struct row_tile {
         }
     }
 
-    CUDA_INLINE void start(int place, T (&sums)[Samples]) const
-    {
-        open(sums);
-        if (job.resumes)
-            resume(place, sums);
-    }
-
     /* The taps of as many packs as there are slots, or those of them that exist: sample s meets place p of
        the window in place p + s of the cells. */
     template <bool All>
@@ -822,12 +780,16 @@ template <typename Form> struct row_tile {
         }
     }
 
-    CUDA_INLINE void chain(T (&sums)[Samples]) const
+    /* Of the samples at a place of the tile; they start as those across x do. */
+    CUDA_INLINE void chain(int place, T (&sums)[Samples]) const
     {
-        const T *const cells = staged(lane) + warp * Samples;
+        const T *const cells = staged(lane) + place;
         const int turn = Slots * Pack, end = piece.skipped + job.span;
         T values[Slots * Pack];
 
+        cuda_fill(sums, -T(0));
+        if (job.resumes)
+            resume(place, sums);
         cuda_load_packs<Samples>(cells, values);
 #pragma unroll 1
         for (int from = 0; from < end; from += turn) {
@@ -841,9 +803,10 @@ template <typename Form> struct row_tile {
     /* Of this lane's row. */
     CUDA_INLINE order *groups() const
     {
-        return reinterpret_cast<order *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job)) +
-               lane * (Form::groups(job) | 1);
+        return reinterpret_cast<order *>(shared + Form::piece_bytes(job)) + lane * (groups_of<Form>(job) | 1);
     }
+
+    /* All groups of a row. */
     CUDA_INLINE group_range<Samples> range() const
     {
         return group_range<Samples>(job, begin + job.low, (columns + job.span - 1) / Samples);
@@ -881,7 +844,7 @@ template <typename Form> struct row_tile {
         };
         T found[Samples][1];
 
-        if (Form::groups(job) == 0) {
+        if (groups_of<Form>(job) == 0) {
             find_extremes(job, read, found);
         } else {
             const group_range<Samples> all = range();
@@ -904,8 +867,7 @@ template <typename Form> struct row_tile {
     /* Where a row of the results of a turn is. */
     CUDA_INLINE T *results(int turn, int row) const
     {
-        T *const behind = reinterpret_cast<T *>(reinterpret_cast<char *>(stage) + Form::piece_bytes(job) +
-                                                Form::group_bytes(job));
+        T *const behind = reinterpret_cast<T *>(shared + Form::piece_bytes(job) + Form::group_bytes(job));
 
         return Form::Extremes && job.clips ? behind + row * Form::ResultPitch * Pack
                                            : staged(row) + turn * Form::Columns;
@@ -942,11 +904,11 @@ template <typename Form> struct row_tile {
     /* Results go where no later turn reads, or are stored before the next turn. */
     CUDA_INLINE void run() const
     {
-        const int turns = Form::columns(job) / Form::Columns;
+        const int turns = places_of<Form>(job) / Form::Columns;
         const bool at_once = Form::Extremes && job.clips;
 
         fetch();
-        if (Form::groups(job) > 0)
+        if (groups_of<Form>(job) > 0)
             make_groups();
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
@@ -955,12 +917,10 @@ template <typename Form> struct row_tile {
             T sums[Samples];
 
             if (works) {
-                if constexpr (Form::Extremes) {
+                if constexpr (Form::Extremes)
                     find(place, sums);
-                } else {
-                    start(place, sums);
-                    chain(sums);
-                }
+                else
+                    chain(place, sums);
             }
             __syncthreads();
             if (works)
@@ -979,9 +939,9 @@ template <typename Form> struct row_tile {
 
 template <typename T, bool Extremes> CUDA_INLINE void run(row_form<T, Extremes>, const axis_job<T> &job)
 {
-    CUDA_SHARED(T, stage);
+    CUDA_SHARED(char, shared);
 
-    row_tile<row_form<T, Extremes>>(job, stage).run();
+    row_tile<row_form<T, Extremes>>(job, shared).run();
 }
 template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>, const axis_job<T> &job)
 {
@@ -992,7 +952,7 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
 
     look_up(table, form::sources(job), tile.origin + job.low, tile.last_read(), job.edge.rule, job.places);
     __syncthreads();
-    if (form::groups(job) > 0) {
+    if (groups_of<form>(job) > 0) {
         if (tile.is_inside())
             tile.template make_groups<true>();
         else
@@ -1058,20 +1018,22 @@ template <typename T, typename Act> auto with_form(const struct op *op, Act act)
     return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
 }
 
-/* Whether windows of a launch are clipped. Along x, results then take a place of their own, which pays where
-   windows are long beside rows. */
-template <typename T> bool clips(const struct op *op, const axis_job<T> &job)
-{
-    const bool along_x = axis_of(op) == AXIS_X;
-
-    return op->kind == OP_RANK && op_reads_itself_outside(op) &&
-           job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
-           (!along_x || 4 * job.span >= job.places);
-}
-
 template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
 {
     return with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); });
+}
+
+/* Whether windows of a launch are clipped, if that fits. Along x, results then take a place of their own,
+   which pays where windows are long beside rows. */
+template <typename T> bool clips(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
+{
+    const bool along_x = axis_of(op) == AXIS_X;
+
+    job.turns = 1;
+    job.clips = op->kind == OP_RANK && op_reads_itself_outside(op) &&
+                job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
+                (!along_x || 4 * job.span >= job.places);
+    return job.clips && bytes_of(op, job) <= limits->shared_per_block;
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
@@ -1082,9 +1044,7 @@ template <typename T> int most_taps(const struct cuda_limits *limits, const stru
 
     job.low = offset_along(axis_of(op), &op->taps[0]);
     job.span = span_of(op);
-    job.turns = 1;
-    job.clips = clips(op, job);
-    if (job.clips && bytes_of(op, job) <= limits->shared_per_block)
+    if (clips(limits, op, job))
         return job.span;
     return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
 }
@@ -1152,11 +1112,10 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
-    job->turns = 1;
-    job->clips = clips(op, *job);
-    job->clips = job->clips && bytes_of(op, *job) <= limits->shared_per_block;
-    if (op->kind == OP_RANK)
-        job->turns = axis == AXIS_X ? turns_along(limits, *job) : turns_across(limits, *job);
+    job->clips = clips(limits, op, *job);
+    job->turns = op->kind != OP_RANK ? 1
+                 : axis == AXIS_X    ? turns_along(limits, *job)
+                                     : turns_across(limits, *job);
     while (job->turns > 1 && bytes_of(op, *job) > limits->shared_per_block)
         job->turns--;
     job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, row_form<T, false>::Columns * job->turns));

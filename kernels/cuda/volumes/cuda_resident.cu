@@ -409,9 +409,7 @@ template <typename Form> struct resident_walk {
     {
 #pragma unroll
         for (int p = 0; p < Planes; p++) {
-#pragma unroll
-            for (int j = 0; j < Pack; j++)
-                state[p][j] = T(0);
+            cuda_fill(state[p], T(0));
             if (exists() && planes.begin + p < planes.end)
                 cuda_load_packs<Pack>(job.from.row(job.begin + planes.begin + p, channel, row) + x, state[p]);
         }

@@ -476,9 +476,7 @@ template <typename Form> struct separable_walk {
     {
         beside going;
 
-#pragma unroll
-        for (int i = 0; i < Wide; i++)
-            going.values[i] = values[i];
+        cuda_copy(going.values, values);
         *reinterpret_cast<beside *>(to) = going;
     }
 
@@ -537,11 +535,8 @@ template <typename Form> struct separable_walk {
             pass_columns(rows, values);
         } else {
 #pragma unroll
-            for (int o = 0; o < Samples; o++) {
-#pragma unroll
-                for (int i = 0; i < Wide; i++)
-                    values[o][i] = outside;
-            }
+            for (int o = 0; o < Samples; o++)
+                cuda_fill(values[o], outside);
         }
         chain_planes(values);
         store_ready(plane, tile, values);
