@@ -790,7 +790,9 @@ static bool is_volume(const struct op *op)
 
 static bool is_picture(const struct op *op, const struct shape *shape)
 {
-    return shape->rows == 1 && has_taps(op, cuda_cross_places);
+    static const int cross_places[] = {4, 12, 13, 14, 22};
+
+    return shape->rows == 1 && has_taps(op, cross_places);
 }
 
 static bool relaxes(const struct op *op)

@@ -425,6 +425,12 @@ static inline bool cuda_is_chain(const struct op *op)
     return op->kind == OP_TAPS;
 }
 
+/* The span of taps along an axis on both sides. */
+static inline int cuda_span(struct reach reach)
+{
+    return reach.high - reach.low;
+}
+
 /* The index in a box of 3×3×3, in raster order, or −1 for a tap that lies outside. */
 static inline int cuda_box_index(const struct op_tap *tap)
 {
@@ -433,13 +439,15 @@ static inline int cuda_box_index(const struct op_tap *tap)
     return (tap->dplane + 1) * 9 + (tap->drow + 1) * 3 + tap->dx + 1;
 }
 
-/* The index in the seven-point star, or −1 for a tap that lies outside. */
+/* The places of the seven-point star in that box. */
+static const int cuda_star_places[] = {4, 10, 12, 13, 14, 16, 22};
+
+/* The index in that star, or −1 for a tap that lies outside. */
 static inline int cuda_star_index(const struct op_tap *tap)
 {
-    static const int places[] = {4, 10, 12, 13, 14, 16, 22}; /* in that box */
     int index = 6;
 
-    while (index >= 0 && places[index] != cuda_box_index(tap))
+    while (index >= 0 && cuda_star_places[index] != cuda_box_index(tap))
         index--;
     return index;
 }
@@ -588,12 +596,6 @@ static inline long long cuda_ceil_divide(long long a, long long b)
 static inline int cuda_larger(int a, int b)
 {
     return a > b ? a : b;
-}
-
-/* The span of taps along an axis on both sides. */
-static inline int cuda_span(struct reach reach)
-{
-    return reach.high - reach.low;
 }
 
 /* Blocks of a one-dimensional grid; kernels stride over what is more. */

@@ -15,32 +15,26 @@
  * has come and all threads have read the oldest one, starts the copy of the plane that is Ahead into that
  * one's stage, computes, and arrives at the next stage's barrier.
  *
- * Of the larger stars, not all planes fit. Their sums begin when the samples' own plane is the newest, and
- * take the taps of each plane behind it when that comes: a thread keeps Radius open sums of each of its
- * samples.
+ * Of the larger stars, not all planes fit. Their sums begin when the plane behind the samples' own is the
+ * newest, and take the taps of the Late planes that follow one by one, as these come: a thread keeps Late
+ * open sums of each of its samples.
  *
  * Outside the grid, a plane is another plane of the grid. Rows and columns there are cells of the box that it
  * does not bring. Threads of a block that has such cells load what stands for them, and put it into the box
- * when it has come, a step before it is read: reading knows no edges. Under `hold` such cells have any value,
- * since no sample that reads them is computed. */
+ * when it has come: the plane's rows and columns are read in a later step, so reading knows no edges and
+ * waits for nobody. Under `hold` such cells have any value, since no sample that reads them is computed. */
 #include "cuda_plane.cuh"
 
-/* The most planes of a walk: in longer ones blocks drift apart, and no longer find in L2 what they share; but
-   the more planes of its neighbours a walk reads, the longer it should be. */
-static constexpr int plane_tma_most_planes(int radius)
-{
-    return radius > 1 ? 64 : 16;
-}
-
-/* The constants of a walk. */
-template <typename Type, int Radius_, bool Opens_, int Rows_, int Packs_, int Groups_, int Ahead_,
-          int Blocks_>
+/* The constants of a walk. MostPlanes: that it takes; in longer walks blocks drift apart, and no longer find
+   in L2 what they share. */
+template <typename Type, int Radius_, int Late_, int Rows_, int Packs_, int Groups_, int Ahead_, int Blocks_,
+          int MostPlanes>
 struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     using T = Type;
     using base = step_taps_of<STEP_STAR, Radius_>;
     using base::Radius, base::TapCount;
-    static constexpr bool Opens = Opens_;
-    static constexpr int Rows = Rows_, Packs = Packs_, Ahead = Ahead_, Threads = Packs * Groups_;
+    static constexpr int Late = Late_, Rows = Rows_, Packs = Packs_, Ahead = Ahead_,
+                         Threads = Packs * Groups_;
     static constexpr int Blocks = Blocks_; /* of a multiprocessor */
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Side = (Radius + Pack - 1) / Pack * Pack; /* columns that are read beside a pack */
@@ -50,17 +44,20 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     static constexpr int Pitch = Width + 2 * Margin, BoxRows = Height + 2 * Radius;
     static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
     static constexpr int StageSamples = (Pitch * BoxRows + Unit - 1) / Unit * Unit;
-    static constexpr int Reached = (Opens ? 1 : 2) * Radius + 1, Stages = Reached + Ahead;
-    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + 2 * sizeof(cuda_barrier));
+    static constexpr int Reached = 2 * Radius + 1 - Late, Stages = Reached + Ahead;
+    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
 
-    /* Cells of a plane that lie outside the grid and are read, of a thread, if a block sees all sides. */
-    static constexpr int Cells = (2 * Radius * (Width + Height) + Threads - 1) / Threads;
+    /* What of a plane lies outside the grid and is read, if a block sees all sides: cells beside the tile's
+       rows, and packs above and below it, of a thread. */
+    static constexpr int SideCells = (2 * Radius * Height + Threads - 1) / Threads;
+    static constexpr int RowPacks = (2 * Radius * Packs + Threads - 1) / Threads;
 
     /* Boxes have rows of units of 8 bytes, since a row may have more samples than a box may have elements. */
     static constexpr int BoxUnit = 8 / static_cast<int>(sizeof(T));
     static constexpr unsigned BoxBytes = Pitch * BoxRows * sizeof(T);
 
     static_assert(Side <= Margin && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
+    static_assert(Late <= Radius, "a plane's cells are put into it before its rows and columns are read");
     static_assert(Rows * Pack <= 32, "a bit for each");
 
     /* 12.x has too little shared memory. */
@@ -72,11 +69,9 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     /* The chunk with which all rounds of blocks end soonest. */
     static inline long long chunk(long long planes, long long columns, long long residents)
     {
-        return cuda_march_chunk(planes, plane_tma_most_planes(Radius),
-                                [=](long long length, long long chunks) {
-                                    return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) *
-                                                               (length + 2 * Radius));
-                                });
+        return cuda_march_chunk(planes, MostPlanes, [=](long long length, long long chunks) {
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + 2 * Radius));
+        });
     }
 };
 
@@ -93,17 +88,19 @@ template <typename Form> struct plane_tma_job {
     int tiles_x, tiles_rows;
 };
 
-/* Cells outside the grid that a thread puts into each box: where in a stage, and where in a plane what stands
-   for them. */
+/* What a thread puts into each box, of cells beside rows and of packs above and below: where in a stage, or
+   -1; where in a plane what stands for it is found; and that, of the next plane. */
 template <typename Form> struct plane_tma_cells {
-    static constexpr int Nowhere = -1;
-    int at[Form::Cells], source[Form::Cells];
-    typename Form::T values[Form::Cells]; /* of the next plane */
+    using T = typename Form::T;
+    int side_at[Form::SideCells], side_source[Form::SideCells];
+    int row_at[Form::RowPacks], row_source[Form::RowPacks];
+    T sides[Form::SideCells], rows[Form::RowPacks][Form::Pack];
 };
 
 template <typename Form> struct plane_tma_walk {
     using T = typename Form::T;
-    static constexpr int Radius = Form::Radius, Rows = Form::Rows, Pack = Form::Pack, Side = Form::Side;
+    static constexpr int Radius = Form::Radius, Late = Form::Late, Rows = Form::Rows;
+    static constexpr int Pack = Form::Pack, Side = Form::Side;
     using part = T[Rows][Pack];
 
     const plane_tma_job<Form> &job;
@@ -119,12 +116,12 @@ template <typename Form> struct plane_tma_walk {
     /* Columns and rows of the block's boxes that lie outside the grid and are read. */
     int left, right, above, below;
 
-    part open[Radius]; /* sums, the oldest first; if the form opens them */
+    part open[Late + 1]; /* sums, the oldest first; the last ones begin in this step */
 
     CUDA_INLINE plane_tma_walk(const plane_tma_job<Form> &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
-          place(place_of_thread())
+          place(place_of_thread()), open()
     {
         const int rows = job.from.rows, nx = job.from.nx;
         cuda_march_number number;
@@ -173,38 +170,27 @@ template <typename Form> struct plane_tma_walk {
     }
 
     /* Start the copy of the plane of a step, to a stage that nobody reads any more. */
-    template <bool Puts> CUDA_INLINE void fetch(int step, int stage) const
+    CUDA_INLINE void fetch(int step, int stage) const
     {
         const int plane = begin - Radius + step;
-        cuda_barrier *const told = (Puts ? landed() : barriers) + stage;
 
-        if (threadIdx.x != 0 || plane >= end + Radius)
-            return;
-        cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
-                       {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
-                        source_of(plane) - static_cast<int>(job.from.first)},
-                       told, Form::BoxBytes);
-        if (Puts)
-            cuda_barrier_arrive(told);
+        if (threadIdx.x == 0 && plane < end + Radius)
+            cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
+                           {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
+                            source_of(plane) - static_cast<int>(job.from.first)},
+                           barriers + stage, Form::BoxBytes);
     }
 
     /* Create the barriers and start the first copies; no stage is read before the first one. */
-    template <bool Puts> CUDA_INLINE void start() const
+    CUDA_INLINE void start() const
     {
-        if (threadIdx.x < Form::Stages) {
+        if (threadIdx.x < Form::Stages)
             cuda_barrier_create(barriers + threadIdx.x, Form::Threads);
-            cuda_barrier_create(landed() + threadIdx.x, 1);
-        }
         cuda_barriers_created();
 #pragma unroll
         for (int n = 0; n < Form::Ahead; n++)
-            fetch<Puts>(n, n);
-    }
-
-    /* Of blocks that put cells into boxes: a barrier for the box of each stage. */
-    CUDA_INLINE cuda_barrier *landed() const
-    {
-        return barriers + Form::Stages;
+            fetch(n, n);
+        cuda_barrier_arrive(barriers);
     }
 
     /* ---- what lies outside the grid ---- */
@@ -214,28 +200,38 @@ template <typename Form> struct plane_tma_walk {
         return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
     }
 
+    CUDA_INLINE int place_of(int column, int line) const
+    {
+        return (line - tile_row + Radius) * Form::Pitch + column - tile_x + Form::Margin;
+    }
+    CUDA_INLINE int source_of(int column, int line) const
+    {
+        return static_cast<int>(cuda_near_index(job.edge.rule, line, job.from.rows) * job.from.pitch) +
+               cuda_near_index(job.edge.rule, column, job.from.nx);
+    }
+
     CUDA_INLINE void find_cells(plane_tma_cells<Form> &cells) const
     {
-        const int nx = job.from.nx, rows = job.from.rows, columns = left + right;
-        const int in_columns = columns * Form::Height, count = in_columns + (above + below) * Form::Width;
+        const int columns = left + right, nx = job.from.nx;
 
 #pragma unroll
-        for (int i = 0; i < Form::Cells; i++) {
-            const int n = static_cast<int>(threadIdx.x) + i * Form::Threads, m = n - in_columns;
-            int column, line;
-            if (n < in_columns) {
-                column = n % columns < left ? n % columns - left : nx + n % columns - left;
-                line = tile_row + n / columns;
-            } else {
-                column = min(tile_x + m % Form::Width, nx - 1);
-                line = m / Form::Width < above ? m / Form::Width - above : rows + m / Form::Width - above;
-            }
-            cells.at[i] = n < count
-                              ? (line - tile_row + Radius) * Form::Pitch + column - tile_x + Form::Margin
-                              : plane_tma_cells<Form>::Nowhere;
-            cells.source[i] = static_cast<int>(cuda_near_index(job.edge.rule, line, rows) * job.from.pitch) +
-                              cuda_near_index(job.edge.rule, column, nx);
-            cells.values[i] = outside();
+        for (int i = 0; i < Form::SideCells; i++) {
+            const int n = static_cast<int>(threadIdx.x) + i * Form::Threads;
+            const bool wanted = n < columns * Form::Height;
+            const int k = wanted ? n % columns : 0, line = tile_row + (wanted ? n / columns : 0);
+            const int column = k < left ? k - left : nx + k - left;
+            cells.side_at[i] = wanted ? place_of(column, line) : -1;
+            cells.side_source[i] = source_of(column, line);
+            cells.sides[i] = outside();
+        }
+#pragma unroll
+        for (int i = 0; i < Form::RowPacks; i++) {
+            const int n = static_cast<int>(threadIdx.x) + i * Form::Threads, k = n / Form::Packs;
+            const int column = tile_x + n % Form::Packs * Pack;
+            const int line = k < above ? k - above : job.from.rows + k - above;
+            cells.row_at[i] = k < above + below && column < nx ? place_of(column, line) : -1;
+            cells.row_source[i] = source_of(min(column, nx - 1), line);
+            cuda_fill(cells.rows[i], outside());
         }
     }
 
@@ -246,21 +242,31 @@ template <typename Form> struct plane_tma_walk {
         if (job.edge.rule == EDGE_CONSTANT)
             return;
 #pragma unroll
-        for (int i = 0; i < Form::Cells; i++) {
-            if (cells.at[i] >= 0)
-                cells.values[i] = from[cells.source[i]];
+        for (int i = 0; i < Form::SideCells; i++) {
+            if (cells.side_at[i] >= 0)
+                cells.sides[i] = from[cells.side_source[i]];
+        }
+#pragma unroll
+        for (int i = 0; i < Form::RowPacks; i++) {
+            if (cells.row_at[i] >= 0)
+                cuda_load_packs<Pack>(from + cells.row_source[i], cells.rows[i]);
         }
     }
 
-    /* Put the cells of a plane into its box, which has a phase of this parity, and load those of the next
-     * one. */
-    CUDA_INLINE void put_cells(plane_tma_cells<Form> &cells, int plane, int stage, unsigned parity) const
+    /* Put the cells of a plane into its box, and load those of the next one. */
+    CUDA_INLINE void put_cells(plane_tma_cells<Form> &cells, int plane, int stage) const
     {
-        cuda_barrier_await(landed() + stage, parity);
+        T *const to = stages + stage * Form::StageSamples;
+
 #pragma unroll
-        for (int i = 0; i < Form::Cells; i++) {
-            if (cells.at[i] >= 0)
-                stages[stage * Form::StageSamples + cells.at[i]] = cells.values[i];
+        for (int i = 0; i < Form::SideCells; i++) {
+            if (cells.side_at[i] >= 0)
+                to[cells.side_at[i]] = cells.sides[i];
+        }
+#pragma unroll
+        for (int i = 0; i < Form::RowPacks; i++) {
+            if (cells.row_at[i] >= 0)
+                cuda_put(to + cells.row_at[i], cells.rows[i]);
         }
         cuda_boxes_follow();
         load_cells(cells, plane + 1);
@@ -302,16 +308,14 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* The taps of the samples' own plane, row by row, each of which has taps of all sums in its reach. `meet`
-       is called with the values of each of the thread's own rows. */
-    template <typename Meet> CUDA_INLINE void add_own_plane(part &sums, int stage, const Meet &meet) const
+    /* The taps of the samples' own plane, row by row, each of which has taps of all sums in its reach. */
+    CUDA_INLINE void add_own_plane(part &sums, int stage) const
     {
 #pragma unroll
         for (int line = -Radius; line < Rows + Radius; line++) {
-            const bool is_own = line >= 0 && line < Rows;
             const T *const from = own(stage) + line * Form::Pitch;
             T wide[Side + Pack + Side];
-            if (is_own)
+            if (line >= 0 && line < Rows)
                 cuda_load_packs<Side + Pack + Side>(from - Side, wide);
             else
                 cuda_load_packs<Pack>(from, wide + Side);
@@ -325,21 +329,39 @@ template <typename Form> struct plane_tma_walk {
                     add(sums[r], Form::index(0, line - r, 0), wide + Side);
                 }
             }
-            if (is_own)
-                meet(line, wide + Side);
         }
     }
 
-    /* Give a row of the newest plane to the open sums before that plane's own. The oldest ones are then done.
-     */
-    CUDA_INLINE void go_on(int r, const T *values, T (&done)[Pack])
+    /* Begin sums, and give them all taps up to those in the plane before the newest. A chain starts at −0:
+       fma(w, v, −0) is the product w·v, its sign included. */
+    CUDA_INLINE void begin_sums(part &sums, int newest) const
     {
+#pragma unroll
+        for (int r = 0; r < Rows; r++)
+            cuda_fill(sums[r], -T(0));
+#pragma unroll
+        for (int dplane = -Radius; dplane < Radius - Late; dplane++) {
+            const int stage = stage_after(newest, Form::Stages - (Radius - Late) + dplane);
+            if (dplane == 0)
+                add_own_plane(sums, stage);
+            else
+                add_plane(sums, stage, dplane);
+        }
+    }
+
+    /* Give a row of the newest plane to all sums. The oldest ones are then done. */
+    CUDA_INLINE void go_on(int r, int newest, T (&done)[Pack])
+    {
+        T values[Pack];
+
+        cuda_load_packs<Pack>(own(newest) + r * Form::Pitch, values);
         cuda_copy(done, open[0][r]);
         add(done, Form::index(0, 0, Radius), values);
 #pragma unroll
-        for (int k = 1; k < Radius; k++) {
+        for (int k = 1; k <= Late; k++) {
             cuda_copy(open[k - 1][r], open[k][r]);
-            add(open[k - 1][r], Form::index(0, 0, Radius - k), values);
+            if (k < Radius)
+                add(open[k - 1][r], Form::index(0, 0, Radius - k), values);
         }
     }
 
@@ -390,45 +412,24 @@ template <typename Form> struct plane_tma_walk {
                         job.to.row(plane, channel, row + r) + x, done);
     }
 
-    /* A step ends the sums of a plane. Those of planes before the walk's first lack what came earlier. A
-       chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+    /* A step ends the sums of a plane. Those of planes before the walk's first lack what came earlier. */
     CUDA_INLINE void step(int newest, int plane, unsigned bits)
     {
-        const int own_plane = stage_after(newest, Form::Opens ? 0 : Form::Stages - Radius);
         const unsigned held = held_in(plane, bits);
-        part sums;
 
+        begin_sums(open[Late], newest);
+        if constexpr (Late == Radius)
+            add_own_plane(open[Late - 1], stage_after(newest, Form::Stages - 1));
 #pragma unroll
-        for (int r = 0; r < Rows; r++)
-            cuda_fill(sums[r], -T(0));
-#pragma unroll
-        for (int dplane = -Radius; dplane < 0; dplane++)
-            add_plane(sums, stage_after(own_plane, Form::Stages + dplane), dplane);
-        add_own_plane(sums, own_plane, [&](int r, const T *values) {
-            if constexpr (Form::Opens) {
-                T done[Pack];
-                go_on(r, values, done);
-                hold(r, done, newest, held);
-                store(plane, r, done);
-            }
-        });
-        if constexpr (Form::Opens) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-                cuda_copy(open[Radius - 1][r], sums[r]);
-        } else {
-#pragma unroll
-            for (int dplane = 1; dplane <= Radius; dplane++)
-                add_plane(sums, stage_after(own_plane, dplane), dplane);
-#pragma unroll
-            for (int r = 0; r < Rows; r++) {
-                hold(r, sums[r], newest, held);
-                store(plane, r, sums[r]);
-            }
+        for (int r = 0; r < Rows; r++) {
+            T done[Pack];
+            go_on(r, newest, done);
+            hold(r, done, newest, held);
+            store(plane, r, done);
         }
     }
 
-    /* Puts: whether threads put cells into boxes, which they do a step before these are read. */
+    /* Puts: whether threads put cells into boxes. */
     template <bool Puts> CUDA_INLINE void run()
     {
         const int steps = end - begin + 2 * Radius;
@@ -437,28 +438,25 @@ template <typename Form> struct plane_tma_walk {
         int stage = 0;
         unsigned parity = 0;
 
-        start<Puts>();
+        start();
         if (Puts) {
             find_cells(cells);
             load_cells(cells, begin - Radius);
-            put_cells(cells, begin - Radius, 0, 0);
         }
-        cuda_barrier_arrive(barriers);
 #pragma unroll 1
         for (int n = 0; n < steps; n++) {
             const int next = stage_after(stage, 1), newest = begin - Radius + n;
-            const unsigned next_parity = parity ^ (next == 0 ? 1 : 0);
             cuda_barrier_await(barriers + stage, parity);
-            fetch<Puts>(n + Form::Ahead, stage_after(stage, Form::Ahead));
+            fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
+            if (Puts)
+                put_cells(cells, newest, stage);
             if (job.edge.rule == EDGE_CONSTANT && (newest < 0 || newest >= job.from.planes))
                 put_plane(stage);
             if (n >= Form::Reached - 1)
                 step(stage, newest - Radius, held);
-            if (Puts && n + 1 < steps)
-                put_cells(cells, newest + 1, next, next_parity);
             cuda_barrier_arrive(barriers + next);
+            parity ^= next == 0 ? 1 : 0;
             stage = next;
-            parity = next_parity;
         }
     }
 };
@@ -509,23 +507,27 @@ static bool fill(size_t nx, size_t columns)
     return (columns - nx % columns) % columns * 10 < nx;
 }
 
-/* Call act with the form that a star needs for rows of nx samples: tiles as high as the ring has room for.
-   Wide ones are faster, if rows fill them. */
+/* Call act with the form that a star needs for rows of nx samples, as an H200 is fastest. Few large tiles
+   are, if rows fill them; else many small ones. */
 template <typename Act> static auto choose(const struct op *op, size_t nx, const Act &act)
 {
     return cuda_with_work(op->work, [&](auto sample) {
         using T = decltype(sample);
-        using wide1 = plane_tma_form<T, 1, false, 4, 64, 8, 2, 1>;
-        using wide2 = plane_tma_form<T, 2, false, 3, 64, 8, 2, 1>;
+        using large1 = plane_tma_form<T, 1, 0, 4, 64, 8, 2, 1, 32>;
+        using large2 = plane_tma_form<T, 2, 1, 4, 64, 6, 2, 1, 64>;
+        using large4 = plane_tma_form<T, 4, 4, 3, 32, 16, 2, 1, 64>;
         switch (op_radius(op)) {
         case 1:
-            return fill(nx, wide1::Width) ? act(wide1()) : act(plane_tma_form<T, 1, false, 4, 32, 8, 2, 2>());
+            return fill(nx, large1::Width) ? act(large1())
+                                           : act(plane_tma_form<T, 1, 0, 3, 32, 8, 3, 2, 16>());
         case 2:
-            return fill(nx, wide2::Width) ? act(wide2()) : act(plane_tma_form<T, 2, true, 4, 32, 12, 2, 1>());
+            return fill(nx, large2::Width) ? act(large2())
+                                           : act(plane_tma_form<T, 2, 1, 4, 32, 12, 2, 1, 32>());
         case 3:
-            return act(plane_tma_form<T, 3, true, 4, 32, 12, 2, 1>());
+            return act(plane_tma_form<T, 3, 2, 4, 32, 12, 2, 1, 64>());
         default:
-            return act(plane_tma_form<T, 4, true, 3, 32, 16, 2, 1>());
+            return fill(nx, large4::Width) ? act(large4())
+                                           : act(plane_tma_form<T, 4, 4, 3, 16, 8, 2, 3, 64>());
         }
     });
 }
