@@ -339,6 +339,47 @@ START_TEST(windows_of_volumes)
 }
 END_TEST
 
+/* All taps of a star, no two of which weigh the same. */
+static void write_star(const char *name, int radius)
+{
+    FILE *file = fopen(name, "w");
+
+    ck_assert_ptr_nonnull(file);
+    for (int axis = 0; axis < 3; axis++) {
+        for (int at = -radius; at <= radius; at++) {
+            if (at != 0 || axis == 0)
+                fprintf(file, "%d %d %d %.17g\n", axis == 0 ? at : 0, axis == 1 ? at : 0, axis == 2 ? at : 0,
+                        1.0 / (10 * axis + at + 7.5));
+        }
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Planes as high as a tile of boxes and higher, by a row and by more than another tile; rows that fill large
+   tiles, end within a pack, or are shorter than the taps reach. */
+START_TEST(stars_of_several_tiles)
+{
+    static const size_t extents[][3] = {{128, 48, 9}, {129, 49, 5}, {250, 50, 11}, {3, 48, 2},  {1, 51, 1},
+                                        {64, 24, 70}, {513, 49, 3}, {256, 32, 2},  {131, 97, 7}};
+    static const enum fill fills[] = {FILL_RANDOM, FILL_SPECIAL, FILL_FLAT};
+    char options[100];
+
+    write_star("star.taps", _i);
+    for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES; i++) {
+        const size_t *extent = extents[i / EDGE_RULES];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(3, extent[0], extent[1], extent[2]),
+                              .work = i / EDGE_RULES % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .fill = fills[(i + i / EDGE_RULES) % LENGTH(fills)],
+                              .large = true,
+                              .rung = "plane"};
+        trial.grid.channels = 1 + (unsigned)i % 2;
+        snprintf(options, sizeof options, "-f taps:star.taps -e %s", edge_option(i % EDGE_RULES));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
 /* ---- which form serves ---- */
 
 /* Call ask with the step of a stage of f32 samples on a grid, some of which may be missing. */
@@ -604,5 +645,6 @@ TCase *volumes_case(void)
     TCase *tests = tcase_create("volumes");
 
     tcase_add_loop_test(tests, windows_of_volumes, 0, (int)LENGTH(volume_windows));
+    tcase_add_loop_test(tests, stars_of_several_tiles, 1, 5);
     return tests;
 }
