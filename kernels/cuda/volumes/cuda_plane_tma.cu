@@ -45,7 +45,8 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
     static constexpr int StageSamples = (Pitch * BoxRows + Unit - 1) / Unit * Unit;
     static constexpr int Reached = 2 * Radius + 1 - Late, Stages = Reached + Ahead;
-    static constexpr size_t SharedBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
+    static constexpr size_t SharedBytes =
+        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(cuda_barrier);
 
     /* What of a plane lies outside the grid and is read, if a block sees all sides: cells beside the tile's
        rows, and packs above and below it, of a thread. */
@@ -105,7 +106,7 @@ template <typename Form> struct plane_tma_walk {
 
     const plane_tma_job<Form> &job;
     T *const stages;
-    cuda_barrier *const barriers;
+    cuda_barrier *const barriers, *const cells_put;
     const int place; /* in a stage, of this thread's first sample */
     int channel;
     int tile_x, tile_row;
@@ -121,7 +122,7 @@ template <typename Form> struct plane_tma_walk {
     CUDA_INLINE plane_tma_walk(const plane_tma_job<Form> &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
-          place(place_of_thread()), open()
+          cells_put(barriers + Form::Stages), place(place_of_thread()), open()
     {
         const int rows = job.from.rows, nx = job.from.nx;
         cuda_march_number number;
@@ -184,7 +185,7 @@ template <typename Form> struct plane_tma_walk {
     /* Create the barriers and start the first copies; no stage is read before the first one. */
     CUDA_INLINE void start() const
     {
-        if (threadIdx.x < Form::Stages)
+        if (threadIdx.x <= Form::Stages)
             cuda_barrier_create(barriers + threadIdx.x, Form::Threads);
         cuda_barriers_created();
 #pragma unroll
@@ -334,8 +335,10 @@ template <typename Form> struct plane_tma_walk {
 
     /* Begin sums, and give them all taps up to those in the plane before the newest. A chain starts at −0:
        fma(w, v, −0) is the product w·v, its sign included. */
-    CUDA_INLINE void begin_sums(part &sums, int newest) const
+    CUDA_INLINE void begin_sums(int newest)
     {
+        part &sums = open[Late];
+
 #pragma unroll
         for (int r = 0; r < Rows; r++)
             cuda_fill(sums[r], -T(0));
@@ -347,6 +350,8 @@ template <typename Form> struct plane_tma_walk {
             else
                 add_plane(sums, stage, dplane);
         }
+        if constexpr (Late == Radius)
+            add_own_plane(open[Late - 1], stage_after(newest, Form::Stages - 1));
     }
 
     /* Give a row of the newest plane to all sums. The oldest ones are then done. */
@@ -412,14 +417,11 @@ template <typename Form> struct plane_tma_walk {
                         job.to.row(plane, channel, row + r) + x, done);
     }
 
-    /* A step ends the sums of a plane. Those of planes before the walk's first lack what came earlier. */
-    CUDA_INLINE void step(int newest, int plane, unsigned bits)
+    /* End the sums of a plane. Those of planes before the walk's first lack what came earlier. */
+    CUDA_INLINE void end_sums(int newest, int plane, unsigned bits)
     {
         const unsigned held = held_in(plane, bits);
 
-        begin_sums(open[Late], newest);
-        if constexpr (Late == Radius)
-            add_own_plane(open[Late - 1], stage_after(newest, Form::Stages - 1));
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
             T done[Pack];
@@ -429,11 +431,13 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* Puts: whether threads put cells into boxes. */
+    /* Puts: whether threads put cells into boxes. Where rows end within the tile, such cells are in packs of
+       which threads read the newest plane, too. */
     template <bool Puts> CUDA_INLINE void run()
     {
         const int steps = end - begin + 2 * Radius;
         const unsigned held = job.edge.rule == EDGE_HOLD ? held_bits() : 0;
+        const bool shared = Puts && tile_x + Form::Width > job.from.nx;
         plane_tma_cells<Form> cells;
         int stage = 0;
         unsigned parity = 0;
@@ -450,10 +454,16 @@ template <typename Form> struct plane_tma_walk {
             fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
             if (Puts)
                 put_cells(cells, newest, stage);
+            if (shared)
+                cuda_barrier_arrive(cells_put);
             if (job.edge.rule == EDGE_CONSTANT && (newest < 0 || newest >= job.from.planes))
                 put_plane(stage);
             if (n >= Form::Reached - 1)
-                step(stage, newest - Radius, held);
+                begin_sums(stage);
+            if (shared)
+                cuda_barrier_await(cells_put, static_cast<unsigned>(n) & 1);
+            if (n >= Form::Reached - 1)
+                end_sums(stage, newest - Radius, held);
             cuda_barrier_arrive(barriers + next);
             parity ^= next == 0 ? 1 : 0;
             stage = next;
