@@ -7,7 +7,7 @@
  * Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights straight
  *   from the kernel's parameters, which lie in constant memory (small windows), or from shared memory, four
  *   at a time (large ones). Small windows without gaps are whole tiles in registers instead:
- *   cuda_window_unrolled.cuh. The gradient of a picture takes the same walk.
+ *   cuda_window_unrolled.cuh, which has the gradient of a picture, too.
  * Costs: 4·K registers; rows above a strip that its neighbour reads, too.
  * Traffic per sample: 2 words, and the strips' overlap, which is mostly found in the L2 cache.
  * Wins when: the window is dense. Small windows run at the speed of copying, large ones at that of the
@@ -208,42 +208,6 @@ __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()
     }
 }
 
-/* The length of the gradient, by the slopes along a row and down the column. The squares of a row's own
-   slopes wait for the row below, with the samples of two rows. */
-template <typename T> struct gradient_slopes {
-    T along_x, down;
-};
-
-template <typename T>
-__global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(3, cuda_code()))
-    gradient_strip_kernel(const strip_task<T> task, const gradient_slopes<T> weights)
-{
-    CUDA_SHARED(T, stages);
-    const int lane = static_cast<int>(threadIdx.x);
-    const strip_site<T> site(task, lane);
-    const int width = STRIP_COLUMNS + 2 * halo_of(3);
-    const cuda_strip<T, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(3));
-    const cuda_channel<T> to(task.to, site.channel);
-    cuda_ring<T, width> ring(strip, stages, lane, site.top - 1, site.bottom + 1);
-    T above[LANE_SAMPLES] = {}, own[LANE_SAMPLES] = {}, squares[LANE_SAMPLES] = {};
-
-    for (int y = site.top - 2; y < site.bottom; y++) {
-        T below[2 + LANE_SAMPLES], lengths[LANE_SAMPLES];
-        load_window<3>(ring.receive(), lane, below);
-#pragma unroll
-        for (int i = 0; i < LANE_SAMPLES; i++) {
-            const T down = (below[1 + i] - above[i]) * weights.down;
-            const T along_x = (below[2 + i] - below[i]) * weights.along_x;
-            lengths[i] = cuda_sqrt(cuda_fma(down, down, squares[i]));
-            squares[i] = along_x * along_x;
-            above[i] = own[i];
-            own[i] = below[1 + i];
-        }
-        if (y >= site.top)
-            strip_store(task, site, to, y, lengths);
-    }
-}
-
 /* Large windows: a loop over chunks of four taps of all rows, so that the code fits into the instruction
    cache. The first chunk moves the sums up; it is as short as it takes to align the others. */
 __host__ __device__ constexpr int first_chunk(int side)
@@ -411,14 +375,6 @@ template <int Side> cudaError_t launch_large(const struct cuda_job *job)
     return launch(job, large_strip_kernel<Side>, window_of<float, Side>(job->op->op));
 }
 
-template <typename T> cudaError_t launch_gradient(const struct cuda_job *job)
-{
-    const struct op_tap *taps = job->op->op->taps;
-    const gradient_slopes<T> weights = {static_cast<T>(taps[0].weight), static_cast<T>(taps[1].weight)};
-
-    return launch(job, gradient_strip_kernel<T>, weights);
-}
-
 template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
 {
     return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
@@ -461,7 +417,10 @@ template <typename T> constexpr int whole_side()
 /* Call act with the form in memory order for an op's window, if there is one. */
 template <typename T, typename Act> void whole_with_form(const struct op *op, Act act)
 {
-    if (is_dense(op) && side_of(op) <= whole_side<T>())
+    if (op->kind == OP_GRADIENT)
+        act(unrolled_form < T, 1, 1, 4, 2, 4, sizeof(T) == sizeof(float) ? 8 : 6, UNROLLED_BY_ROWS,
+            true > ());
+    else if (is_dense(op) && side_of(op) <= whole_side<T>())
         cuda_with_number<3, whole_side<T>(), 2>(
             side_of(op), [&](auto chosen) { act(whole_form<T, decltype(chosen)::value>()); });
 }
@@ -485,9 +444,6 @@ template <typename T> strip_kernel_entry entry_of(const struct op *op)
 {
     const int side = side_of(op);
 
-    if (op->kind == OP_GRADIENT)
-        return {side, unrolled_warps<T>, reinterpret_cast<const void *>(gradient_strip_kernel<T>),
-                launch_gradient<T>};
     if (!is_dense(op))
         return entry_for<3, SPARSE_SIDE>(
             side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, sparse_row>(); });
@@ -537,11 +493,13 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
     if (!is_picture && (asked->shape->rows == 1 || cuda_span(asked->op->plane) > 0))
         return cuda_refuse(asked->refusal, "taps leave the plane");
     if (!is_gradient && (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
-        return cuda_refuse(asked->refusal, "only chains of taps and gradients of pictures run in strips");
+        return cuda_refuse(asked->refusal, "neither a chain of taps nor the gradient of a picture");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
         form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */
         return true;
     }
+    if (is_gradient)
+        return cuda_refuse(asked->refusal, "a gradient of rows of less than three packs, or in strips");
     if (!is_picture)
         return cuda_refuse(asked->refusal,
                            "in volumes only windows without gaps, up to %dx%d, of rows of whole packs",

@@ -13,6 +13,9 @@
  * row: each weight serves all samples of a thread, whose rows stay in registers until the last of them has
  * passed. Unrolled, that fits into the instruction cache up to 11×11; beyond, it is a loop.
  *
+ * The gradient of a picture has the same walk: a sample takes the slopes of the rows around it when the last
+ * of them has come.
+ *
  * "Down" is the axis along which a thread has several samples: the rows of a picture, or of a volume, or its
  * planes. A line is what the down axis sees of the field: rows of one column. */
 #ifndef CUDA_WINDOW_UNROLLED_CUH
@@ -28,10 +31,11 @@ enum unrolled_order { UNROLLED_BY_ROWS, UNROLLED_BY_TAPS, UNROLLED_BY_TAPS_LOOPI
  * that share a weight in UNROLLED_BY_ROWS, the warps of a block, which lie below each other, and how many
  * blocks a multiprocessor should hold. */
 template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_,
-          enum unrolled_order Order_ = UNROLLED_BY_ROWS>
+          enum unrolled_order Order_ = UNROLLED_BY_ROWS, bool Gradient_ = false>
 struct unrolled_form {
     using T = Type;
     static constexpr enum unrolled_order Order = Order_;
+    static constexpr bool Gradient = Gradient_; /* its weights are those along a row and down */
     static constexpr int Across = Across_, Down = Down_, Samples = Samples_, Group = Group_;
     static constexpr int Warps = Warps_, Blocks = Blocks_;
     static constexpr int Threads = Warps * CUDA_WARP;
@@ -60,6 +64,7 @@ struct unrolled_form {
     static constexpr bool AnyRow = Across <= 2;
     static_assert(!AnyRow || (Order == UNROLLED_BY_ROWS && Beside == 1),
                   "blocks by taps lie inside as a whole, or do not");
+    static_assert(!Gradient || (Across == 1 && Down == 1 && Order == UNROLLED_BY_ROWS), "slopes of a cross");
     static bool serves_row(size_t nx)
     {
         return nx >= Loaded && (AnyRow || nx % Pack == 0);
@@ -153,6 +158,8 @@ template <typename Form> struct unrolled_tile {
     static constexpr int Pack = Form::Pack, Before = Form::Before, Loaded = Form::Loaded;
     static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
     static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
+    /* What a thread keeps of the rows before, in a loop over rows, and what is done. */
+    static constexpr int Moving = 2 * Down + 1 + Form::Gradient;
 
     const unrolled_job<Form> &job;
     int x;        /* this thread's first column */
@@ -376,6 +383,41 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
+    /* The square of the slope along a row; and the length of the gradient, by that and the rows around. */
+    CUDA_INLINE T squared_along(const T (&row)[Loaded], int i) const
+    {
+        const T slope = (row[Before + i + 1] - row[Before + i - 1]) * job.weights[0];
+
+        return slope * slope;
+    }
+    CUDA_INLINE T length(T above, T squared, T below) const
+    {
+        const T slope = (below - above) * job.weights[1];
+
+        return cuda_sqrt(cuda_fma(slope, slope, squared));
+    }
+
+    /* Give a group of rows to the sums that they take part in. */
+    template <int Group>
+    CUDA_INLINE void meet(int number, const T (&rows)[All][Loaded], T (&sums)[Samples][Pack]) const
+    {
+        if constexpr (Form::Gradient) {
+#pragma unroll
+            for (int own = number - 1; own < number + Group - 1; own++) {
+                if (own < 1 || own + 1 >= All)
+                    continue;
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    sums[own - 1][i] = length(rows[own - 1][Before + i], squared_along(rows[own], i),
+                                              rows[own + 1][Before + i]);
+            }
+        } else {
+#pragma unroll
+            for (int down = 0; down <= 2 * Down; down++)
+                chain<Group>(number, down, rows, sums);
+        }
+    }
+
     template <int Rows> CUDA_INLINE void load_group(int number, T (&rows)[Rows][Loaded]) const
     {
         constexpr int Group = Form::Order == UNROLLED_BY_ROWS ? Form::Group : Samples;
@@ -395,9 +437,7 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll
         for (int number = 0; number < All; number += Group) {
             load_group(number + Group, rows);
-#pragma unroll
-            for (int down = 0; down <= 2 * Down; down++)
-                chain<Group>(number, down, rows, sums);
+            meet<Group>(number, rows, sums);
 #pragma unroll
             for (int i = number; i < number + Group && i < All; i++) {
                 if (i >= 2 * Down)
@@ -489,7 +529,7 @@ template <typename Form> struct unrolled_tile {
 
     /* Chain a row to the sums of all rows that it takes part in: those of row j move to place j from the one
        after it. */
-    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Pack]) const
+    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[Moving][Pack]) const
     {
 #pragma unroll
         for (int j = 0; j <= 2 * Down; j++) {
@@ -504,6 +544,19 @@ template <typename Form> struct unrolled_tile {
                     sums[j][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sum);
                 }
             }
+        }
+    }
+
+    /* The same for a gradient. Behind what is done stand the two rows before, and the squares of the last
+     * one. */
+    CUDA_INLINE void slope_moving(const T (&row)[Loaded], T (&kept)[Moving][Pack]) const
+    {
+#pragma unroll
+        for (int i = 0; i < Pack; i++) {
+            kept[0][i] = length(kept[1][i], kept[3][i], row[Before + i]);
+            kept[1][i] = kept[2][i];
+            kept[2][i] = row[Before + i];
+            kept[3][i] = squared_along(row, i);
         }
     }
 
@@ -564,9 +617,7 @@ template <typename Form> struct unrolled_tile {
             cuda_launder(&own); /* addresses of all rows together would take too many registers */
             if (number + 1 < All)
                 cuda_prefetch(own);
-#pragma unroll
-            for (int down = 0; down <= 2 * Down; down++)
-                chain<1>(number, down, rows, sums);
+            meet<1>(number, rows, sums);
             if (number >= 2 * Down)
                 store<true>(number - 2 * Down, sums[number >= 2 * Down ? number - 2 * Down : 0]);
         }
@@ -591,7 +642,7 @@ template <typename Form> struct unrolled_tile {
     {
         const int rows = end() - begin + 2 * Down;
         const bool aside = Form::AnyRow && is_at_side();
-        T row[1][Loaded], next[Loaded], beside[Across] = {}, sums[2 * Down + 1][Pack] = {};
+        T row[1][Loaded], next[Loaded], beside[Across] = {}, sums[Moving][Pack] = {};
         outer_columns columns = {};
 
         load<true>(0, next);
@@ -609,7 +660,10 @@ template <typename Form> struct unrolled_tile {
                 load_beside(columns, number + 1, beside);
             if (!Form::AnyRow)
                 complete(row);
-            chain_moving(row[0], sums);
+            if constexpr (Form::Gradient)
+                slope_moving(row[0], sums);
+            else
+                chain_moving(row[0], sums);
             if (number >= 2 * Down)
                 store<true>(number - 2 * Down, sums[0]);
         }
