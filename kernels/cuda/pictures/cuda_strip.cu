@@ -402,7 +402,7 @@ template <int Side> struct whole_forms<float, Side> {
 template <int Side> struct whole_forms<double, Side> {
     static constexpr int Radius = Side / 2;
     using small = unrolled_form<double, Radius, Radius, 4, 2, 4, Side <= 3 ? 6 : 5>;
-    using large = unrolled_form<double, Radius, Radius, 5, 0, 4, 3, UNROLLED_BY_TAPS>;
+    using large = unrolled_form<double, Radius, Radius, Side <= 7 ? 6 : 5, 0, 4, 3, UNROLLED_BY_TAPS>;
     using form = typename std::conditional<Side <= 5, small, large>::type;
 };
 

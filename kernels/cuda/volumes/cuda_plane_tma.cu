@@ -511,34 +511,36 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from, 
     return cuda_march_launch<Form>(from, &job, plane_tma_kernel<Form>, false, residents);
 }
 
-/* Whether tiles of so many columns waste less than a tenth of them. */
-static bool fill(size_t nx, size_t columns)
-{
-    return (columns - nx % columns) % columns * 10 < nx;
-}
+/* The forms of a radius, as an H200 is fastest: few large tiles, if rows fill them; else many small ones. */
+template <typename T, int Radius> struct plane_tma_forms;
+template <typename T> struct plane_tma_forms<T, 1> {
+    using large = plane_tma_form<T, 1, 0, 4, 64, 8, 2, 1, 32>;
+    using small = plane_tma_form<T, 1, 0, 3, 32, 8, 3, 2, 16>;
+};
+template <typename T> struct plane_tma_forms<T, 2> {
+    using large = plane_tma_form<T, 2, 1, 4, 64, 6, 2, 1, 64>;
+    using small = plane_tma_form<T, 2, 1, 4, 32, 12, 2, 1, 32>;
+};
+template <typename T> struct plane_tma_forms<T, 3> {
+    using large = plane_tma_form<T, 3, 2, 4, 32, 12, 2, 1, 64>;
+    using small = plane_tma_form<T, 3, 2, 4, 16, 10, 2, 2, 64>;
+};
+template <typename T> struct plane_tma_forms<T, 4> {
+    using large = plane_tma_form<T, 4, 4, 3, 32, 16, 2, 1, 64>;
+    using small = plane_tma_form<T, 4, 4, 3, 16, 8, 2, 3, 64>;
+};
 
-/* Call act with the form that a star needs for rows of nx samples, as an H200 is fastest. Few large tiles
-   are, if rows fill them; else many small ones. */
+/* Call act with the form that a star needs for rows of nx samples. */
 template <typename Act> static auto choose(const struct op *op, size_t nx, const Act &act)
 {
     return cuda_with_work(op->work, [&](auto sample) {
-        using T = decltype(sample);
-        using large1 = plane_tma_form<T, 1, 0, 4, 64, 8, 2, 1, 32>;
-        using large2 = plane_tma_form<T, 2, 1, 4, 64, 6, 2, 1, 64>;
-        using large4 = plane_tma_form<T, 4, 4, 3, 32, 16, 2, 1, 64>;
-        switch (op_radius(op)) {
-        case 1:
-            return fill(nx, large1::Width) ? act(large1())
-                                           : act(plane_tma_form<T, 1, 0, 3, 32, 8, 3, 2, 16>());
-        case 2:
-            return fill(nx, large2::Width) ? act(large2())
-                                           : act(plane_tma_form<T, 2, 1, 4, 32, 12, 2, 1, 32>());
-        case 3:
-            return act(plane_tma_form<T, 3, 2, 4, 32, 12, 2, 1, 64>());
-        default:
-            return fill(nx, large4::Width) ? act(large4())
-                                           : act(plane_tma_form<T, 4, 4, 3, 16, 8, 2, 3, 64>());
-        }
+        return cuda_with_number<1, 4, 1>(op_radius(op), [&](auto radius) {
+            using forms = plane_tma_forms<decltype(sample), decltype(radius)::value>;
+            constexpr size_t width = forms::large::Width;
+            const size_t empty = (width - nx % width) % width; /* columns of the last tile */
+
+            return empty * 10 < nx ? act(typename forms::large()) : act(typename forms::small());
+        });
     });
 }
 
