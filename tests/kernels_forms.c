@@ -369,7 +369,8 @@ static bool check_wishes(const struct subject *subject)
 }
 
 static const char *const stages_of_forms[] = {"-f heat -s 1", "-f matrix:1,2,1;2,4,2;1,2,1 -s 1",
-                                              "-f heat --flux pm1 --scale 1 -s 1", "-f matrix:1,2,1 -s 1"};
+                                              "-f heat --flux pm1 --scale 1 -s 1", "-f matrix:1,2,1 -s 1",
+                                              "-f gradient"};
 
 START_TEST(forms_are_as_wished)
 {

@@ -155,12 +155,6 @@ static bool find_rows(struct direct *direct, size_t plane, size_t row)
     return true;
 }
 
-/* Write samples that are done. */
-static void store_block(const struct direct *direct, real *to, const real *from, size_t count)
-{
-    copy_out(direct->past_caches, to, from, count * sizeof *to);
-}
-
 /* Write the part of a line of memory that belongs to x. Sums whose taps leave the row have read values that
    do not count, and are computed again. */
 static void put_end(const struct direct *direct, struct span line, struct span x, const real *old,
@@ -171,7 +165,7 @@ static void put_end(const struct direct *direct, struct span line, struct span x
 
     memcpy(samples, sums, sizeof samples);
     sum_ends(direct, part, common_span(part, direct->inside), old, asked);
-    store_block(direct, to + part.first, asked, (size_t)(part.end - part.first));
+    copy_out(direct->past_caches, to + part.first, asked, (size_t)(part.end - part.first) * sizeof *to);
 }
 
 /* A row under way, from its first sample: the taps' rows, the row that is fetched, the row that is written.
@@ -278,7 +272,7 @@ static void sum_blocks(const struct direct *direct, struct span x, const real *o
         for (size_t i = 0; i < count; i += ISA_LINE / sizeof *to)
             isa_fetch(coming + block.first + i);
         sum_block(direct, block, old, sums + LANES);
-        store_block(direct, to + block.first, sums + LANES, count);
+        copy_out(direct->past_caches, to + block.first, sums + LANES, count * sizeof *to);
     }
 }
 
@@ -290,7 +284,7 @@ static void direct_row(struct direct *direct, size_t plane, size_t row, struct s
     real *to = row_of(direct->to, plane, direct->channel, row);
 
     if (!find_rows(direct, plane, row)) {
-        store_block(direct, to + x.first, old + x.first, (size_t)(x.end - x.first));
+        copy_out(direct->past_caches, to + x.first, old + x.first, (size_t)(x.end - x.first) * sizeof *to);
         return;
     }
     if (direct->takes_lines && have_neighbours(direct))

@@ -274,7 +274,7 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
 #endif
 }
 
-/* Store a register, or send it past the caches, where `to` is aligned like a vector. */
+/* Store a register; past the caches, to an address that is aligned like a vector. */
 ISA_INLINE void vector_put(bool past_caches, real *to, vector values)
 {
 #if defined(__SSE2__)

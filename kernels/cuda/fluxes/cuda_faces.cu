@@ -764,7 +764,7 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 
 /* Whether an op's taps are those of a star, with all its faces, and those on both sides of a sample weigh the
    same. The tap in the middle is the sample itself, which has no face. */
-template <size_t Count> static bool has_taps(const struct op *op, const int (&taps)[Count])
+template <size_t Count> static bool has_taps(const struct op *op, const int (&places)[Count])
 {
     const size_t absent = op->flux == FLUX_TANH ? Count : Count / 2;
     size_t k = 0;
@@ -774,7 +774,7 @@ template <size_t Count> static bool has_taps(const struct op *op, const int (&ta
     for (size_t i = 0; i < Count; i++) {
         if (i == absent)
             continue;
-        if (cuda_box_index(&op->taps[k]) != taps[i] ||
+        if (cuda_box_index(&op->taps[k]) != places[i] ||
             op->taps[k].weight != op->taps[op->tap_count - 1 - k].weight)
             return false;
         k++;

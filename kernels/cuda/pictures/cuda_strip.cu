@@ -414,12 +414,14 @@ template <typename T> constexpr int whole_side()
     return sizeof(T) == 4 ? LARGEST_SIDE : 9;
 }
 
-/* Call act with the form in memory order for an op's window, if there is one. */
+template <typename T>
+using gradient_form = unrolled_form<T, 1, 1, 4, 2, 4, sizeof(T) == 4 ? 8 : 6, UNROLLED_BY_ROWS, true>;
+
+/* Call act with the form in memory order for an op's window or gradient, if there is one. */
 template <typename T, typename Act> void whole_with_form(const struct op *op, Act act)
 {
     if (op->kind == OP_GRADIENT)
-        act(unrolled_form < T, 1, 1, 4, 2, 4, sizeof(T) == sizeof(float) ? 8 : 6, UNROLLED_BY_ROWS,
-            true > ());
+        act(gradient_form<T>());
     else if (is_dense(op) && side_of(op) <= whole_side<T>())
         cuda_with_number<3, whole_side<T>(), 2>(
             side_of(op), [&](auto chosen) { act(whole_form<T, decltype(chosen)::value>()); });
@@ -495,11 +497,15 @@ template <typename T> bool strip_shape(const struct cuda_question *asked, struct
     if (!is_gradient && (asked->op->kind != OP_TAPS || asked->op->tap_count == 0))
         return cuda_refuse(asked->refusal, "neither a chain of taps nor the gradient of a picture");
     if (asked->wish->coarsen == 0 && whole_shape<T>(asked, form)) {
-        form->coarsen = is_picture ? form->coarsen : 0; /* no strip of a volume can be asked for */
+        /* Neither a volume nor a gradient has strips to ask for. */
+        form->coarsen = is_picture && !is_gradient ? form->coarsen : 0;
         return true;
     }
+    if (is_gradient && asked->wish->coarsen > 0)
+        return cuda_refuse(asked->refusal, "a gradient is not coarsened");
     if (is_gradient)
-        return cuda_refuse(asked->refusal, "a gradient of rows of less than three packs, or in strips");
+        return cuda_refuse(asked->refusal, "a gradient of rows of fewer than %d samples",
+                           gradient_form<T>::Loaded);
     if (!is_picture)
         return cuda_refuse(asked->refusal,
                            "in volumes only windows without gaps, up to %dx%d, of rows of whole packs",

@@ -452,7 +452,9 @@ static inline int cuda_star_index(const struct op_tap *tap)
     return index;
 }
 
-/* All of the star of a radius. */
+/* Taps are distinct, none weighs 0, and they are in raster order: so to count them is enough. */
+
+/* Whether an op is the whole star of a radius. */
 static inline bool cuda_is_star(const struct op *op, int radius)
 {
     return cuda_is_chain(op) && op_is_star(op) && op_radius(op) == radius &&

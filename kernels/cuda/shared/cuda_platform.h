@@ -324,8 +324,8 @@ static __device__ __forceinline__ void cuda_fetch_box(void *shared, const cuda_b
 #endif
 }
 
-/* By each thread that has stored to the place of a box, before it arrives where the next box for that place is
-   awaited: boxes and stores reach shared memory by different ways. */
+/* By each thread that has stored to where a box will come, before it arrives at the barrier behind which that
+   box is sent for. Stores and boxes reach shared memory by different ways. */
 static __device__ __forceinline__ void cuda_boxes_follow()
 {
 #if __CUDA_ARCH__ >= 900

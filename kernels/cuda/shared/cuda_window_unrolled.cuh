@@ -29,13 +29,14 @@ enum unrolled_order { UNROLLED_BY_ROWS, UNROLLED_BY_TAPS, UNROLLED_BY_TAPS_LOOPI
 
 /* The shape of a tile: the radii of the window, the samples below each other that a thread computes, the rows
  * that share a weight in UNROLLED_BY_ROWS, the warps of a block, which lie below each other, and how many
- * blocks a multiprocessor should hold. */
+ * blocks a multiprocessor should hold. Gradient: samples have lengths instead of sums, and the weights are
+ * those of slopes along a row and down. */
 template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_,
           enum unrolled_order Order_ = UNROLLED_BY_ROWS, bool Gradient_ = false>
 struct unrolled_form {
     using T = Type;
     static constexpr enum unrolled_order Order = Order_;
-    static constexpr bool Gradient = Gradient_; /* its weights are those along a row and down */
+    static constexpr bool Gradient = Gradient_;
     static constexpr int Across = Across_, Down = Down_, Samples = Samples_, Group = Group_;
     static constexpr int Warps = Warps_, Blocks = Blocks_;
     static constexpr int Threads = Warps * CUDA_WARP;
@@ -158,7 +159,7 @@ template <typename Form> struct unrolled_tile {
     static constexpr int Pack = Form::Pack, Before = Form::Before, Loaded = Form::Loaded;
     static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
     static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
-    /* What a thread keeps of the rows before, in a loop over rows, and what is done. */
+    /* Packs that a loop over rows keeps: what is done, and what is left of the rows before. */
     static constexpr int Moving = 2 * Down + 1 + Form::Gradient;
 
     const unrolled_job<Form> &job;
@@ -397,7 +398,7 @@ template <typename Form> struct unrolled_tile {
         return cuda_sqrt(cuda_fma(slope, slope, squared));
     }
 
-    /* Give a group of rows to the sums that they take part in. */
+    /* Give a group of rows to the samples that they take part in. */
     template <int Group>
     CUDA_INLINE void meet(int number, const T (&rows)[All][Loaded], T (&sums)[Samples][Pack]) const
     {

@@ -131,7 +131,7 @@ template <typename T> static cudaError_t fused_launch(const struct cuda_job *job
     const struct fused_walk *walk = fused_find(job->limits, job->op->op, &shape);
 
     if (job->steps == 1)
-        return cuda_plane_step(job, job->form->resident_blocks);
+        return cuda_plane_step(job, job->form->resident_blocks > 0 ? job->limits->multiprocessors : 0);
     if (walk != NULL && job->steps == walk->steps)
         return walk->launch(job);
     return fused_choose_levels<T>(job->limits->code, job->op->op, job->steps,

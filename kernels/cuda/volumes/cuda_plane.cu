@@ -1,5 +1,5 @@
 /* Rung `plane`: windows of up to 5×5×5 taps, with or without gaps, stars up to radius 4, and gradients, one
- * step, for any device and edge rule. cuda_plane_tma.cu has a faster walk for small stars and devices that
+ * step, for any device and edge rule. cuda_plane_tma.cu has a faster walk for stars, on devices that
  * fetch boxes.
  *
  * Known as: 2.5D blocking in registers; direct 3D convolution, register-tiled; partial sums in flight.

@@ -13,11 +13,10 @@
 cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors);
 
 /* The walk by TMA boxes (cuda_plane_tma.cu): whether it serves an op on a shape, how it does, and a launch.
-   `residents`: how many blocks the device runs at once, a multiprocessor one; 0 where the job's form settles
-   the coarsening. */
+   `multiprocessors` is 0 where the job's form settles the coarsening. */
 bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op, const struct shape *shape);
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form);
-cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents);
+cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int multiprocessors);
 
 /* All taps along the axes; or those of a box that there are. */
 enum step_taps { STEP_STAR, STEP_SOME };

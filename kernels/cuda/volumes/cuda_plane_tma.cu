@@ -15,18 +15,19 @@
  * has come and all threads have read the oldest one, starts the copy of the plane that is Ahead into that
  * one's stage, computes, and arrives at the next stage's barrier.
  *
- * Of the larger stars, not all planes fit. Their sums begin when the plane behind the samples' own is the
- * newest, and take the taps of the Late planes that follow one by one, as these come: a thread keeps Late
- * open sums of each of its samples.
+ * Of the larger stars, not all planes fit: the ring has Late planes fewer. Sums begin when the plane behind
+ * their own is the newest; those of radius 4, when their own is. They take the Late planes that follow one by
+ * one, as these come. So a thread keeps Late open sums of each of its samples.
  *
- * Outside the grid, a plane is another plane of the grid. Rows and columns there are cells of the box that it
- * does not bring. Threads of a block that has such cells load what stands for them, and put it into the box
- * when it has come: the plane's rows and columns are read in a later step, so reading knows no edges and
- * waits for nobody. Under `hold` such cells have any value, since no sample that reads them is computed. */
+ * A plane outside the grid is another plane of the grid, or the constant. Rows and columns outside are cells
+ * that a box does not bring. Threads of a block that has such cells put them into the box when it has come.
+ * They have loaded their values a step before. A plane's rows and columns are read in a later step than that,
+ * so what reads them knows no edges. Only where rows end within a tile do threads wait for cells. Under
+ * `hold` these cells have any value, since samples that read them are not changed. */
 #include "cuda_plane.cuh"
 
-/* The constants of a walk. MostPlanes: that it takes; in longer walks blocks drift apart, and no longer find
-   in L2 what they share. */
+/* The constants of a walk. MostPlanes: of a walk. In longer ones, blocks drift apart, and no longer find in
+   L2 what they share. */
 template <typename Type, int Radius_, int Late_, int Rows_, int Packs_, int Groups_, int Ahead_, int Blocks_,
           int MostPlanes>
 struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
@@ -48,8 +49,8 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     static constexpr size_t SharedBytes =
         Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(cuda_barrier);
 
-    /* What of a plane lies outside the grid and is read, if a block sees all sides: cells beside the tile's
-       rows, and packs above and below it, of a thread. */
+    /* How many cells a thread puts into a box of a block that sees all sides: single ones beside the tile's
+       rows, and packs above and below it. */
     static constexpr int SideCells = (2 * Radius * Height + Threads - 1) / Threads;
     static constexpr int RowPacks = (2 * Radius * Packs + Threads - 1) / Threads;
 
@@ -61,7 +62,7 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     static_assert(Late <= Radius, "a plane's cells are put into it before its rows and columns are read");
     static_assert(Rows * Pack <= 32, "a bit for each");
 
-    /* 12.x has too little shared memory. */
+    /* 12.x has too little shared memory for most forms. */
     static __host__ __device__ constexpr bool serves(int code)
     {
         return cuda_has_boxes(code) && code < 120;
@@ -89,8 +90,9 @@ template <typename Form> struct plane_tma_job {
     int tiles_x, tiles_rows;
 };
 
-/* What a thread puts into each box, of cells beside rows and of packs above and below: where in a stage, or
-   -1; where in a plane what stands for it is found; and that, of the next plane. */
+/* What a thread puts into each box: cells beside rows, and packs of rows above and below. `at`: the place in
+   a stage, or -1. `source`: the place in a plane of what stands for it. Behind these, the values for the next
+   plane. */
 template <typename Form> struct plane_tma_cells {
     using T = typename Form::T;
     int side_at[Form::SideCells], side_source[Form::SideCells];
@@ -161,8 +163,9 @@ template <typename Form> struct plane_tma_walk {
         return (number + by) % Form::Stages;
     }
 
-    /* The plane of the grid that comes in the place of one. Under `hold` and a constant it is any. */
-    CUDA_INLINE int source_of(int plane) const
+    /* The plane of the grid that comes in the place of one. Under `hold` and a constant, the nearest one
+       comes, and is not used. */
+    CUDA_INLINE int plane_source(int plane) const
     {
         const int planes = static_cast<int>(job.from.planes),
                   source = cuda_near_index(job.edge.rule, plane, planes);
@@ -178,7 +181,7 @@ template <typename Form> struct plane_tma_walk {
         if (threadIdx.x == 0 && plane < end + Radius)
             cuda_fetch_box(stages + stage * Form::StageSamples, &job.boxes,
                            {(tile_x - Form::Margin) / Form::BoxUnit, tile_row - Radius, channel,
-                            source_of(plane) - static_cast<int>(job.from.first)},
+                            plane_source(plane) - static_cast<int>(job.from.first)},
                            barriers + stage, Form::BoxBytes);
     }
 
@@ -201,11 +204,11 @@ template <typename Form> struct plane_tma_walk {
         return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
     }
 
-    CUDA_INLINE int place_of(int column, int line) const
+    CUDA_INLINE int place_in_stage(int column, int line) const
     {
         return (line - tile_row + Radius) * Form::Pitch + column - tile_x + Form::Margin;
     }
-    CUDA_INLINE int source_of(int column, int line) const
+    CUDA_INLINE int place_in_plane(int column, int line) const
     {
         return static_cast<int>(cuda_near_index(job.edge.rule, line, job.from.rows) * job.from.pitch) +
                cuda_near_index(job.edge.rule, column, job.from.nx);
@@ -221,8 +224,8 @@ template <typename Form> struct plane_tma_walk {
             const bool wanted = n < columns * Form::Height;
             const int k = wanted ? n % columns : 0, line = tile_row + (wanted ? n / columns : 0);
             const int column = k < left ? k - left : nx + k - left;
-            cells.side_at[i] = wanted ? place_of(column, line) : -1;
-            cells.side_source[i] = source_of(column, line);
+            cells.side_at[i] = wanted ? place_in_stage(column, line) : -1;
+            cells.side_source[i] = place_in_plane(column, line);
             cells.sides[i] = outside();
         }
 #pragma unroll
@@ -230,15 +233,15 @@ template <typename Form> struct plane_tma_walk {
             const int n = static_cast<int>(threadIdx.x) + i * Form::Threads, k = n / Form::Packs;
             const int column = tile_x + n % Form::Packs * Pack;
             const int line = k < above ? k - above : job.from.rows + k - above;
-            cells.row_at[i] = k < above + below && column < nx ? place_of(column, line) : -1;
-            cells.row_source[i] = source_of(min(column, nx - 1), line);
+            cells.row_at[i] = k < above + below && column < nx ? place_in_stage(column, line) : -1;
+            cells.row_source[i] = place_in_plane(min(column, nx - 1), line);
             cuda_fill(cells.rows[i], outside());
         }
     }
 
     CUDA_INLINE void load_cells(plane_tma_cells<Form> &cells, int plane) const
     {
-        const T *const from = job.from.row(source_of(min(plane, end - 1 + Radius)), channel, 0);
+        const T *const from = job.from.row(plane_source(min(plane, end - 1 + Radius)), channel, 0);
 
         if (job.edge.rule == EDGE_CONSTANT)
             return;
@@ -273,7 +276,13 @@ template <typename Form> struct plane_tma_walk {
         load_cells(cells, plane + 1);
     }
 
-    /* Of a plane outside the grid, a thread reads its own samples alone. */
+    CUDA_INLINE bool is_constant(int plane) const
+    {
+        return job.edge.rule == EDGE_CONSTANT && (plane < 0 || plane >= job.from.planes);
+    }
+
+    /* Fill a plane outside the grid with the constant. A thread needs only its own samples of it, since no
+       sum that is stored has this plane as its own. */
     CUDA_INLINE void put_plane(int stage) const
     {
         T constant[Pack];
@@ -309,7 +318,7 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* The taps of the samples' own plane, row by row, each of which has taps of all sums in its reach. */
+    /* The taps of the samples' own plane. A row that is read gives its taps to all rows in its reach. */
     CUDA_INLINE void add_own_plane(part &sums, int stage) const
     {
 #pragma unroll
@@ -333,8 +342,9 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* Begin sums, and give them all taps up to those in the plane before the newest. A chain starts at −0:
-       fma(w, v, −0) is the product w·v, its sign included. */
+    /* Begin sums, and give them the planes before the newest one. If sums begin with their own plane, those
+       begun a step ago now take theirs. A chain starts at −0: fma(w, v, −0) is the product w·v, its sign
+       included. */
     CUDA_INLINE void begin_sums(int newest)
     {
         part &sums = open[Late];
@@ -354,8 +364,9 @@ template <typename Form> struct plane_tma_walk {
             add_own_plane(open[Late - 1], stage_after(newest, Form::Stages - 1));
     }
 
-    /* Give a row of the newest plane to all sums. The oldest ones are then done. */
-    CUDA_INLINE void go_on(int r, int newest, T (&done)[Pack])
+    /* Give a row of the newest plane to all sums but those whose own plane it is. The oldest are then done.
+     */
+    CUDA_INLINE void take_newest(int r, int newest, T (&done)[Pack])
     {
         T values[Pack];
 
@@ -372,7 +383,7 @@ template <typename Form> struct plane_tma_walk {
 
     /* ---- departure ---- */
 
-    /* Samples with a tap outside the grid keep their values. A bit each, of any plane. */
+    /* The samples that `hold` keeps in every plane, a bit each. */
     CUDA_INLINE unsigned held_bits() const
     {
         unsigned bits = 0;
@@ -425,19 +436,20 @@ template <typename Form> struct plane_tma_walk {
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
             T done[Pack];
-            go_on(r, newest, done);
+            take_newest(r, newest, done);
             hold(r, done, newest, held);
             store(plane, r, done);
         }
     }
 
-    /* Puts: whether threads put cells into boxes. Where rows end within the tile, such cells are in packs of
-       which threads read the newest plane, too. */
+    /* Puts: whether threads put cells into boxes. Where rows end within the tile, these lie in packs that
+       other threads read in the same step. Such threads wait for them, although what they make of them is
+       only padding. */
     template <bool Puts> CUDA_INLINE void run()
     {
         const int steps = end - begin + 2 * Radius;
         const unsigned held = job.edge.rule == EDGE_HOLD ? held_bits() : 0;
-        const bool shared = Puts && tile_x + Form::Width > job.from.nx;
+        const bool waits = Puts && tile_x + Form::Width > job.from.nx;
         plane_tma_cells<Form> cells;
         int stage = 0;
         unsigned parity = 0;
@@ -452,15 +464,15 @@ template <typename Form> struct plane_tma_walk {
             const int next = stage_after(stage, 1), newest = begin - Radius + n;
             cuda_barrier_await(barriers + stage, parity);
             fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
-            if (Puts)
-                put_cells(cells, newest, stage);
-            if (shared)
-                cuda_barrier_arrive(cells_put);
-            if (job.edge.rule == EDGE_CONSTANT && (newest < 0 || newest >= job.from.planes))
+            if (is_constant(newest))
                 put_plane(stage);
+            else if (Puts)
+                put_cells(cells, newest, stage);
+            if (waits)
+                cuda_barrier_arrive(cells_put);
             if (n >= Form::Reached - 1)
                 begin_sums(stage);
-            if (shared)
+            if (waits)
                 cuda_barrier_await(cells_put, static_cast<unsigned>(n) & 1);
             if (n >= Form::Reached - 1)
                 end_sums(stage, newest - Radius, held);
@@ -530,16 +542,21 @@ template <typename T> struct plane_tma_forms<T, 4> {
     using small = plane_tma_form<T, 4, 4, 3, 16, 8, 2, 3, 64>;
 };
 
-/* Call act with the form that a star needs for rows of nx samples. */
-template <typename Act> static auto choose(const struct op *op, size_t nx, const Act &act)
+/* Call act with the form that a star needs for a shape. Large tiles may leave columns empty, up to a tenth of
+   a row. */
+template <typename Act> static auto choose(const struct op *op, const struct shape *shape, const Act &act)
 {
     return cuda_with_work(op->work, [&](auto sample) {
         return cuda_with_number<1, 4, 1>(op_radius(op), [&](auto radius) {
             using forms = plane_tma_forms<decltype(sample), decltype(radius)::value>;
-            constexpr size_t width = forms::large::Width;
-            const size_t empty = (width - nx % width) % width; /* columns of the last tile */
+            using large = typename forms::large;
+            using small = typename forms::small;
+            const long long nx = static_cast<long long>(shape->nx),
+                            rows = static_cast<long long>(shape->rows);
+            const long long empty = cuda_ceil_divide(nx, large::Width) * large::Width - nx;
+            const bool is_large = rows < small::Height || (empty * 10 < nx && rows >= large::Height);
 
-            return empty * 10 < nx ? act(typename forms::large()) : act(typename forms::small());
+            return is_large ? act(large()) : act(small());
         });
     });
 }
@@ -550,7 +567,7 @@ bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op
 
     if (radius == 0 || radius > 4 || !cuda_is_star(op, radius))
         return false;
-    return choose(op, shape->nx, [=](auto chosen) {
+    return choose(op, shape, [=](auto chosen) {
         using Form = decltype(chosen);
         return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
                shape->rows >= static_cast<size_t>(Form::Height);
@@ -559,14 +576,18 @@ bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op
 
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    choose(asked->op, asked->shape->nx, [=](auto chosen) {
+    choose(asked->op, asked->shape, [=](auto chosen) {
         using chosen_form = decltype(chosen);
         cuda_march_describe<chosen_form>(asked, form, plane_tma_kernel<chosen_form>, false);
     });
 }
 
-cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents)
+cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int multiprocessors)
 {
-    return choose(job->op->op, cuda_shape_of(job).nx,
-                  [=](auto chosen) { return launch<decltype(chosen)>(job, residents); });
+    const struct shape shape = cuda_shape_of(job);
+
+    return choose(job->op->op, &shape, [=](auto chosen) {
+        using Form = decltype(chosen);
+        return launch<Form>(job, multiprocessors * Form::Blocks);
+    });
 }
