@@ -12,8 +12,9 @@
  *
  * A thread has a pack of 16 bytes in Rows rows; a block is Packs threads wide and Groups threads high. The
  * ring has the planes that are read, and Ahead more that are under way. A step waits until its newest plane
- * has come and all threads have read the oldest one, starts the copy of the plane that is Ahead into that
- * one's stage, computes, and arrives at the next stage's barrier.
+ * has come and all threads have finished the step before. The oldest plane of that step is no longer needed:
+ * the plane that is Ahead planes further is copied into its stage. The step then computes, and arrives at the
+ * next stage's barrier.
  *
  * Of the larger stars, not all planes fit: the ring has Late planes fewer. Sums begin when the plane behind
  * their own is the newest; those of radius 4, when their own is. They take the Late planes that follow one by
@@ -91,8 +92,8 @@ template <typename Form> struct plane_tma_job {
 };
 
 /* What a thread puts into each box: cells beside rows, and packs of rows above and below. `at`: the place in
-   a stage, or -1. `source`: the place in a plane of what stands for it. Behind these, the values for the next
-   plane. */
+   a stage, or -1. `source`: the place in a plane of the sample that the cell repeats. `sides` and `rows`: the
+   values for the next plane. */
 template <typename Form> struct plane_tma_cells {
     using T = typename Form::T;
     int side_at[Form::SideCells], side_source[Form::SideCells];
@@ -185,7 +186,8 @@ template <typename Form> struct plane_tma_walk {
                            barriers + stage, Form::BoxBytes);
     }
 
-    /* Create the barriers and start the first copies; no stage is read before the first one. */
+    /* Create the barriers and start the first copies. Threads arrive at the first stage's barrier at once,
+     * since there is no step before. */
     CUDA_INLINE void start() const
     {
         if (threadIdx.x <= Form::Stages)
@@ -342,9 +344,9 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* Begin sums, and give them the planes before the newest one. If sums begin with their own plane, those
-       begun a step ago now take theirs. A chain starts at −0: fma(w, v, −0) is the product w·v, its sign
-       included. */
+    /* Begin sums, and give them the planes before the newest one. If sums begin when their own plane is the
+       newest, they take that plane a step later: here, those begun a step ago do. A chain starts at −0:
+       fma(w, v, −0) is the product w·v, its sign included. */
     CUDA_INLINE void begin_sums(int newest)
     {
         part &sums = open[Late];
@@ -428,7 +430,7 @@ template <typename Form> struct plane_tma_walk {
                         job.to.row(plane, channel, row + r) + x, done);
     }
 
-    /* End the sums of a plane. Those of planes before the walk's first lack what came earlier. */
+    /* End the sums of a plane. Sums of planes before the walk's first are incomplete, and are not stored. */
     CUDA_INLINE void end_sums(int newest, int plane, unsigned bits)
     {
         const unsigned held = held_in(plane, bits);
@@ -442,9 +444,9 @@ template <typename Form> struct plane_tma_walk {
         }
     }
 
-    /* Puts: whether threads put cells into boxes. Where rows end within the tile, these lie in packs that
-       other threads read in the same step. Such threads wait for them, although what they make of them is
-       only padding. */
+    /* Puts: whether threads put cells into boxes. Where rows end within the tile, some cells lie in packs
+     * that other threads read in the same step. So all threads of the block wait until cells are put in,
+     * although the results go into padding only. */
     template <bool Puts> CUDA_INLINE void run()
     {
         const int steps = end - begin + 2 * Radius;
