@@ -109,8 +109,8 @@ template <typename Form> struct plane_tma_walk {
 
     const plane_tma_job<Form> &job;
     T *const stages;
-    cuda_barrier *const barriers, *const cells_put;
-    const int place; /* in a stage, of this thread's first sample */
+    cuda_barrier *const barriers, *const cells_put; /* of the stages; of a step's cells */
+    const int place;                                /* in a stage, of this thread's first sample */
     int channel;
     int tile_x, tile_row;
     int x, row;     /* of this thread's first sample */
