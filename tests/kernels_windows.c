@@ -421,7 +421,7 @@ static void ask_form(struct step *step, void *context)
     const struct rung_wish wish = {.rung = question->rung, .steps = question->steps};
     struct fault refusal;
 
-    ck_assert(!question->joined || lower_join(step, 0));
+    ck_assert(!question->joined || lower_join(step, 0, LOWER_OPS) > 0);
     question->served = backend->settle(question->way->device, &step->ops[0], &question->shape, &wish,
                                        &question->form, &refusal);
 }
@@ -526,7 +526,7 @@ static void ask_operations(struct step *step, void *last)
     const struct op first = step->ops[0];
     const size_t count = step->count, last_reader = step->last_reader;
 
-    ck_assert(lower_join(step, 0));
+    ck_assert_uint_eq(lower_join(step, 0, LOWER_OPS), count);
     ck_assert_uint_eq(step->count, 1);
     ck_assert_int_eq(step->ops[0].kind, OP_PASSES);
     ck_assert_uint_eq(step->ops[0].pass_count, 3);
@@ -539,6 +539,17 @@ static void ask_operations(struct step *step, void *last)
     ck_assert_uint_eq(step->last_reader, last_reader);
     ck_assert_int_eq(step->ops[0].kind, OP_TAPS);
     ck_assert_ptr_eq(step->ops[0].taps, first.taps);
+
+    /* Or the first two. */
+    ck_assert_uint_eq(lower_join(step, 0, 2), 2);
+    ck_assert_uint_eq(step->count, 2);
+    ck_assert_uint_eq(step->last_reader, last_reader > 0 ? 1 : 0);
+    ck_assert_int_eq(step->ops[0].row.low, first.x.low);
+    ck_assert_int_eq(step->ops[0].plane.low, 0);
+    ck_assert_int_eq(step->ops[1].kind, *(const enum op_kind *)last);
+    lower_part(step, 0);
+    ck_assert_uint_eq(step->count, count);
+    ck_assert_uint_eq(step->last_reader, last_reader);
 }
 
 /* An average becomes one operation, or its passes do. */
@@ -546,7 +557,8 @@ static void ask_average(struct step *step, void *unused)
 {
     (void)unused;
     ck_assert_uint_eq(step->count, 5);
-    ck_assert(lower_join(step, 0));
+    ck_assert_uint_eq(lower_join(step, 0, 4), 0);
+    ck_assert_uint_eq(lower_join(step, 0, LOWER_OPS), 5);
     ck_assert_uint_eq(step->count, 1);
     ck_assert_uint_eq(step->ops[0].pass_count, 5);
     ck_assert_uint_eq(step->ops[0].channels, 1);
@@ -555,7 +567,7 @@ static void ask_average(struct step *step, void *unused)
     lower_part(step, 0);
     ck_assert_uint_eq(step->count, 5);
     ck_assert_uint_eq(step->last_reader, 4);
-    ck_assert(lower_join(step, 1));
+    ck_assert_uint_eq(lower_join(step, 1, LOWER_OPS), 3);
     ck_assert_uint_eq(step->count, 3);
     ck_assert_uint_eq(step->ops[1].pass_count, 3);
 }
@@ -563,7 +575,7 @@ static void ask_average(struct step *step, void *unused)
 static void ask_single(struct step *step, void *unused)
 {
     (void)unused;
-    ck_assert(!lower_join(step, 0));
+    ck_assert_uint_eq(lower_join(step, 0, LOWER_OPS), 0);
 }
 
 START_TEST(passes_join_and_part)
@@ -606,7 +618,7 @@ START_TEST(volumes_are_joined)
         check_joined(&ways[i], "passes", "-f gauss:1.5", &small, true);
         check_joined(&ways[i], "passes", "-f unsharp:1.5,1", &small, true);
         check_joined(&ways[i], "passes", "-f box:9", &large, false);
-        check_joined(&ways[i], "passes", "-f gauss:1.5", &flat, false);
+        check_joined(&ways[i], "passes", "-f gauss:1.5", &flat, true);
         for (size_t k = 0; k < LENGTH(averages); k++) {
             struct question asked = {.way = &ways[i],
                                      .shape = lower_shape(&small, 2),

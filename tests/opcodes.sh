@@ -124,7 +124,7 @@ check()
 }
 
 for object in \
-    volumes/cuda_plane volumes/cuda_plane_tma volumes/cuda_axis volumes/cuda_separable_3d \
+    volumes/cuda_plane volumes/cuda_plane_tma volumes/cuda_axis volumes/cuda_separable_2d volumes/cuda_separable_3d \
     volumes/cuda_fused volumes/cuda_fused_star1 volumes/cuda_fused_star2 volumes/cuda_fused_box27 \
     pictures/cuda_fused_2d pictures/cuda_strip fluxes/cuda_faces; do
     check "$object"

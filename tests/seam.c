@@ -295,11 +295,14 @@ static struct step *join(const struct seam *seam, struct step *step, uint64_t nu
     const struct rung_wish wish = {.rung = way->rung};
     struct fault refusal;
     struct form form;
+    size_t count;
 
     for (size_t i = 0; number % 4 != 3 && i < step->count; i++) {
-        if (lower_join(step, i) &&
-            !way->backend->settle(way->device, &step->ops[i], &seam->shape, &wish, &form, &refusal))
+        for (size_t most = LOWER_OPS; (count = lower_join(step, i, most)) > 0; most = count - 1) {
+            if (way->backend->settle(way->device, &step->ops[i], &seam->shape, &wish, &form, &refusal))
+                break;
             lower_part(step, i);
+        }
     }
     return step;
 }

@@ -5,8 +5,8 @@
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_pointwise, cuda_rung_tile, cuda_rung_march,
     cuda_rung_register, cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
-    cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces, cuda_rung_rank, cuda_rung_median,
-    cuda_rung_bilateral;
+    cuda_rung_separable_2d, cuda_rung_separable_3d, cuda_rung_resident, cuda_rung_faces, cuda_rung_rank,
+    cuda_rung_median, cuda_rung_bilateral;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -30,6 +30,7 @@ const struct rung cuda_rungs[] = {RUNGS(RUNG_ROW){NULL, NULL}};
 /* Name, rung, grids, ops, steps of a pass. */
 const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PASSES], &cuda_rung_separable_3d, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
+    {&cuda_rungs[PASSES], &cuda_rung_separable_2d, CUDA_GRIDS, CUDA_PASSES, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_faces, CUDA_VOLUMES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_faces, CUDA_PICTURES, CUDA_OTHERS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_median, CUDA_VOLUMES, CUDA_OTHERS_MISSING, CUDA_ANY_STEPS},

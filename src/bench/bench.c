@@ -299,12 +299,14 @@ static bool bench_joined(struct bench_case *bench, const struct stage *stage, st
     size_t next = 1;
 
     for (size_t i = 0; i < joined.count; i++) {
-        size_t first = next;
-        next += lower_join(&joined, i) ? joined.ops[i].pass_count : 1;
-        if (next > first + 1 && !bench_chain(bench, stage, &joined, i, first, taken))
-            return false;
-        /* Parted again, the others of its passes come next. */
-        next = joined.ops[i].kind == OP_PASSES ? next : first + 1;
+        size_t first = next, count;
+        for (size_t most = LOWER_OPS; (count = lower_join(&joined, i, most)) > 0; most = count - 1) {
+            if (!bench_chain(bench, stage, &joined, i, first, taken))
+                return false;
+            if (joined.ops[i].kind == OP_PASSES)
+                break;
+        }
+        next += count > 0 ? count : 1;
     }
     return true;
 }

@@ -70,18 +70,22 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
 }
 
-/* The passes of a chain run as one where the device has a form for it. */
+/* As many passes of a chain as the device has a form for run as one. */
 static void join_passes(const struct forms_request *request, const struct stage *stage, struct step *step,
                         size_t index)
 {
     struct rung_wish wish = wish_for_stage(request, stage);
     struct fault refusal;
     struct form form;
+    size_t count;
 
     wish.steps = 1;
-    if (lower_join(step, index) &&
-        !request->backend->settle(request->device, &step->ops[index], request->shape, &wish, &form, &refusal))
+    for (size_t most = LOWER_OPS; (count = lower_join(step, index, most)) > 0; most = count - 1) {
+        if (request->backend->settle(request->device, &step->ops[index], request->shape, &wish, &form,
+                                     &refusal))
+            return;
         lower_part(step, index);
+    }
 }
 
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,

@@ -682,25 +682,28 @@ static size_t count_passes(const struct step *step, size_t index, bool weighed)
     return count;
 }
 
-bool lower_join(struct step *step, size_t index)
+size_t lower_join(struct step *step, size_t index, size_t most)
 {
     struct op *passes = step->passes + step->pass_count;
     const bool averages = index < step->count && step->ops[index].kind == OP_WEIGH;
     const bool weighed = averages || (index > 0 && step->ops[index - 1].kind == OP_WEIGH);
     size_t count = count_passes(step, index + averages, weighed);
 
-    /* What is outside weighs more or less from pass to pass. */
-    if (count < 2 || step->ops[index].missing || (weighed && step->ops[index].outside != NULL))
-        return false;
     /* An average takes what is around its passes along. */
     if (averages)
         count += 2;
+    else if (count > most)
+        count = most;
+    /* What is outside weighs more or less from pass to pass. */
+    if (count < 2 || count > most || step->ops[index].missing ||
+        (weighed && step->ops[index].outside != NULL))
+        return 0;
     /* The passes move aside, where lower_part finds them again. */
     memcpy(passes, step->ops + index, count * sizeof *passes);
     step->pass_count += count;
     move_ops(step, index, count, 1);
     step->ops[index] = join(passes, count);
-    return true;
+    return count;
 }
 
 void lower_part(struct step *step, size_t index)

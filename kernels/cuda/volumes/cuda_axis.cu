@@ -23,7 +23,7 @@
  * Wins when: taps lie on one axis. */
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
-#include "kernels/cuda/shared/cuda_row_ring.cuh"
+#include "cuda_axis.cuh"
 
 #include <algorithm>
 
@@ -89,16 +89,6 @@ template <typename T> struct axis_job {
         return ends && edge.rule == EDGE_HOLD && !cuda_reach::inside(reach, index, places);
     }
 };
-
-/* Comparing bits, not numbers, lets the compiler see that all threads of a warp take the same branch. */
-CUDA_INLINE bool is_gap(float weight)
-{
-    return arith_bits_f32(weight) == 0;
-}
-CUDA_INLINE bool is_gap(double weight)
-{
-    return arith_bits_f64(weight) == 0;
-}
 
 /* ---- extremes ---- */
 
@@ -308,18 +298,6 @@ template <typename Type, bool Extremes_> struct line_form {
     }
 };
 
-/* Look up where a block's places are read, from one on: −1 is outside. What only places behind the last one
-   to compute read may not be of the field, so the last one that is read stands for it. Samples that `hold`
-   keeps may read anything. A function of its own: behind its branches, the compiler does not see that all
-   threads take the same taps, and keeps the weights in registers of each. */
-__device__ __attribute__((noinline)) void look_up(int *table, int count, int first, int last,
-                                                  enum edge_rule rule, int places)
-{
-#pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
-        table[i] = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, min(first + i, last), places);
-}
-
 /* Places in shared memory, as a thread has them. */
 template <typename Order> struct alignas(16) group_pack {
     static constexpr int Pack = 16 / sizeof(Order);
@@ -407,29 +385,6 @@ template <typename Form> struct line_tile {
         cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
-    /* As many taps as there are slots, from one on, or those of them that exist: sample o meets tap t in what
-       was loaded as number t + o. */
-    template <bool Inside, bool All>
-    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Pack], T (&sums)[Samples][Pack]) const
-    {
-#pragma unroll
-        for (int turn = 0; turn < Slots; turn++) {
-            const int tap = first + turn;
-            if (!All && tap >= job.span)
-                break;
-            load<Inside>(tap + Slots - 1, rows[(turn + Slots - 1) % Slots]);
-            const T weight = job.weights[tap];
-            if (!All && is_gap(weight))
-                continue;
-#pragma unroll
-            for (int o = 0; o < Samples; o++) {
-#pragma unroll
-                for (int i = 0; i < Pack; i++)
-                    sums[o][i] = cuda_fma(weight, rows[(turn + o) % Slots][i], sums[o][i]);
-            }
-        }
-    }
-
     CUDA_INLINE void hold(T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
@@ -472,18 +427,8 @@ template <typename Form> struct line_tile {
 
     template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
     {
-        T rows[Slots][Pack];
-
-#pragma unroll
-        for (int number = 0; number < Slots - 1; number++)
-            load<Inside>(number, rows[number]);
-#pragma unroll 1
-        for (int first = 0, end = Slots; first < job.span; first = end, end += Slots) {
-            if (Inside && end <= job.span && job.is_dense(first, end))
-                take_turn<Inside, true>(first, rows, sums);
-            else
-                take_turn<Inside, false>(first, rows, sums);
-        }
+        axis_chain_lines<Slots, Inside>(
+            job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
     }
 
     template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
@@ -568,14 +513,6 @@ template <typename Form> struct line_tile {
 
 /* ---- along x ---- */
 
-/* Columns before a piece of a row, in whole packs, from the first tap of its first sample on. */
-template <typename T> __host__ __device__ int columns_before(int low)
-{
-    const int pack = cuda_pack_of<T>::samples;
-
-    return low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
-}
-
 __host__ __device__ inline int within(int place, int least, int most)
 {
     return place < least ? least : place > most ? most : place;
@@ -593,7 +530,7 @@ template <typename T, int Samples> struct row_piece {
         const int pack = cuda_pack_of<T>::samples;
         const int end = begin + columns + job.low + job.span - 1;
 
-        column = within(begin - columns_before<T>(job.low), job.seen() - Samples,
+        column = within(begin - axis_columns_before<T>(job.low), job.seen() - Samples,
                         job.seen_end() / pack * pack - Samples);
         skipped = begin + job.low - column;
         packs = (within(end, job.seen() + Samples, job.seen_end() + Samples) - column + pack - 1) / pack;
@@ -625,7 +562,8 @@ template <typename Type, bool Extremes_> struct row_form {
        If pieces are clipped, later turns read where the results of a turn would go; these are then behind. */
     static __host__ __device__ int piece_bytes(const axis_job<T> &job)
     {
-        const int reached = columns_before<T>(job.low) + job.low + places_of<row_form>(job) + job.span - 1;
+        const int reached =
+            axis_columns_before<T>(job.low) + job.low + places_of<row_form>(job) + job.span - 1;
         const int cells = within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
 
         return Rows * ((cells + Pack - 1) / Pack | 1) * 16;
@@ -647,28 +585,6 @@ template <typename Type, bool Extremes_> struct row_form {
         return dim3(static_cast<unsigned>(job.tiles * cuda_ceil_divide(job.lines, Rows)));
     }
 };
-
-/* What copies of whole packs do not bring of a row: its columns before one of its cells and from another one
-   on, by the edge rule; the first cell is a column's. Each lane has a row, and warps share the cells. A
-   function of its own, as look_up is. */
-template <typename T>
-__device__ __attribute__((noinline)) void fetch_outside(const T *row, T *cells, int column, int before,
-                                                        int behind, int end, int nx, enum edge_rule rule,
-                                                        T outside)
-{
-    const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP,
-              warps = static_cast<int>(blockDim.x) / CUDA_WARP;
-
-#pragma unroll 1
-    for (int number = warp; number < before + end - behind; number += warps) {
-        const int i = number < before ? number : behind + number - before;
-        const int x = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, column + i, nx);
-        if (x < 0)
-            cells[i] = outside;
-        else
-            cuda_copy_async<sizeof(T)>(cells + i, row + x);
-    }
-}
 
 template <typename Form> struct row_tile {
     using T = typename Form::T;
@@ -733,8 +649,8 @@ template <typename Form> struct row_tile {
 
         fetch_packs();
         if (before > 0 || behind < end)
-            fetch_outside(job.from + read(lane) * job.line, staged(lane), column, before, behind, end, job.nx,
-                          job.edge.rule, job.outside(read(lane)));
+            axis_fetch_outside(job.from + read(lane) * job.line, staged(lane), column, before, behind, end,
+                               job.nx, job.edge.rule, job.outside(read(lane)));
         cuda_commit_copies();
         cuda_await_copies<0>();
         __syncthreads();
@@ -752,52 +668,13 @@ template <typename Form> struct row_tile {
         }
     }
 
-    /* The taps of as many packs as there are slots, or those of them that exist: sample s meets place p of
-       the window in place p + s of the cells. */
-    template <bool All>
-    CUDA_INLINE void take_turn(const T *cells, int from, T (&values)[Slots * Pack], T (&sums)[Samples]) const
-    {
-        const int end = piece.skipped + job.span;
-
-#pragma unroll
-        for (int turn = 0; turn < Slots; turn++) {
-            const int place = from + turn * Pack;
-            T weights[Pack];
-
-            if (!All && place >= end)
-                break;
-            if (All || place + 1 < end)
-                cuda_load_packs<Pack>(cells + place + Samples, values + (turn + Slots - 1) % Slots * Pack);
-            cuda_load_packs<Pack>(job.weights + place, weights);
-#pragma unroll
-            for (int k = 0; k < Pack; k++) {
-                if (!All && is_gap(weights[k]))
-                    continue;
-#pragma unroll
-                for (int s = 0; s < Samples; s++)
-                    sums[s] = cuda_fma(weights[k], values[(turn * Pack + k + s) % (Slots * Pack)], sums[s]);
-            }
-        }
-    }
-
     /* Of the samples at a place of the tile; they start as those across x do. */
     CUDA_INLINE void chain(int place, T (&sums)[Samples]) const
     {
-        const T *const cells = staged(lane) + place;
-        const int turn = Slots * Pack, end = piece.skipped + job.span;
-        T values[Slots * Pack];
-
         cuda_fill(sums, -T(0));
         if (job.resumes)
             resume(place, sums);
-        cuda_load_packs<Samples>(cells, values);
-#pragma unroll 1
-        for (int from = 0; from < end; from += turn) {
-            if (from >= piece.skipped && from + turn <= end && job.is_dense(from, from + turn))
-                take_turn<true>(cells, from, values, sums);
-            else
-                take_turn<false>(cells, from, values, sums);
-        }
+        axis_chain_cells(job, staged(lane) + place, piece.skipped, sums);
     }
 
     /* Of this lane's row. */
@@ -950,7 +827,8 @@ template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>
     int *const table = reinterpret_cast<int *>(shared + form::group_bytes(job));
     line_tile<form> tile(job, shared, table);
 
-    look_up(table, form::sources(job), tile.origin + job.low, tile.last_read(), job.edge.rule, job.places);
+    axis_look_up(table, form::sources(job), tile.origin + job.low, tile.origin + job.low, tile.last_read(),
+                 job.edge.rule, job.places);
     __syncthreads();
     if (groups_of<form>(job) > 0) {
         if (tile.is_inside())
@@ -1095,7 +973,7 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     job->low = offset_along(axis, &op->taps[first]);
     job->span = 0;
     job->gap = job->gap_end = 0;
-    const int before = axis == AXIS_X ? columns_before<T>(job->low) + job->low : 0;
+    const int before = axis == AXIS_X ? axis_columns_before<T>(job->low) + job->low : 0;
     for (T &weight : job->weights)
         weight = T(0);
     for (; next < op->tap_count; next++) {

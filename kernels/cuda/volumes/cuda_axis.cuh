@@ -1,0 +1,158 @@
+/* Taps along one axis, side by side but for one or two that are left out, for lines of samples in registers:
+ * the loops that passes share, be each a launch (cuda_axis.cu) or two of them one (cuda_separable_2d.cu).
+ *
+ * Taps, here and below, have a span, weights, of which those that are left out are 0, and is_dense(from,
+ * end): whether none is left out among weights from one to another. */
+#ifndef CUDA_AXIS_CUH
+#define CUDA_AXIS_CUH
+
+#include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
+
+/* Comparing bits, not numbers, lets the compiler see that all threads of a warp take the same branch. */
+CUDA_INLINE bool axis_is_gap(float weight)
+{
+    return arith_bits_f32(weight) == 0;
+}
+CUDA_INLINE bool axis_is_gap(double weight)
+{
+    return arith_bits_f64(weight) == 0;
+}
+
+/* Look up where a block's places are read, from one on: −1 is outside. What only samples read that nobody
+   computes may not be of the field, so the first and the last one that are read stand for it. Samples that
+   `hold` keeps may read anything. A function of its own: behind its branches, the compiler does not see that
+   all threads take the same taps, and keeps the weights in registers of each. */
+static __device__ __attribute__((noinline)) void axis_look_up(int *table, int count, int from, int first,
+                                                              int last, enum edge_rule rule, int places)
+{
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+        table[i] =
+            cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, min(max(from + i, first), last), places);
+}
+
+/* ---- lines below each other ---- */
+
+/* As many taps as there are slots, from one on, or those of them that exist: sample o meets tap t in what was
+   loaded as number t + o. */
+template <bool All, typename Taps, typename Load, typename T, int Slots, int Samples, int Pack>
+CUDA_INLINE void axis_take_lines(const Taps &taps, const Load &load, int first, T (&rows)[Slots][Pack],
+                                 T (&sums)[Samples][Pack])
+{
+#pragma unroll
+    for (int turn = 0; turn < Slots; turn++) {
+        const int tap = first + turn;
+        if (!All && tap >= taps.span)
+            break;
+        load(tap + Slots - 1, rows[(turn + Slots - 1) % Slots]);
+        const T weight = taps.weights[tap];
+        if (!All && axis_is_gap(weight))
+            continue;
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+#pragma unroll
+            for (int i = 0; i < Pack; i++)
+                sums[o][i] = cuda_fma(weight, rows[(turn + o) % Slots][i], sums[o][i]);
+        }
+    }
+}
+
+/* Whole: loads are so short that turns of all taps are worth a loop of their own. */
+template <int Slots, bool Whole, typename Taps, typename Load, typename T, int Samples, int Pack>
+CUDA_INLINE void axis_chain_lines(const Taps &taps, const Load &load, T (&sums)[Samples][Pack])
+{
+    T rows[Slots][Pack];
+
+#pragma unroll
+    for (int number = 0; number < Slots - 1; number++)
+        load(number, rows[number]);
+#pragma unroll 1
+    for (int first = 0, end = Slots; first < taps.span; first = end, end += Slots) {
+        if (Whole && end <= taps.span && taps.is_dense(first, end))
+            axis_take_lines<true>(taps, load, first, rows, sums);
+        else
+            axis_take_lines<false>(taps, load, first, rows, sums);
+    }
+}
+
+/* ---- cells of a row ---- */
+
+/* Columns before a piece of a row, in whole packs, from the first tap of its first sample on. */
+template <typename T> __host__ __device__ int axis_columns_before(int low)
+{
+    const int pack = cuda_pack_of<T>::samples;
+
+    return low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
+}
+
+/* What copies of whole packs do not bring of a row: its columns before one of its cells and from another one
+   on, by the edge rule; the first cell is a column's. Each lane has a row, and warps share the cells. A
+   function of its own, as axis_look_up is. */
+template <typename T>
+__device__ __attribute__((noinline)) void axis_fetch_outside(const T *row, T *cells, int column, int before,
+                                                             int behind, int end, int nx, enum edge_rule rule,
+                                                             T outside)
+{
+    const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP,
+              warps = static_cast<int>(blockDim.x) / CUDA_WARP;
+
+#pragma unroll 1
+    for (int number = warp; number < before + end - behind; number += warps) {
+        const int i = number < before ? number : behind + number - before;
+        const int x = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, column + i, nx);
+        if (x < 0)
+            cells[i] = outside;
+        else
+            cuda_copy_async<sizeof(T)>(cells + i, row + x);
+    }
+}
+
+/* The taps of as many packs as there are slots, or those of them that exist, which end at a place: sample s
+   meets place p of the window in place p + s of the cells. */
+template <bool All, typename Taps, typename T, int Values, int Samples>
+CUDA_INLINE void axis_take_cells(const Taps &taps, const T *cells, int from, int end, T (&values)[Values],
+                                 T (&sums)[Samples])
+{
+    constexpr int Pack = cuda_pack_of<T>::samples, Slots = Values / Pack;
+
+#pragma unroll
+    for (int turn = 0; turn < Slots; turn++) {
+        const int place = from + turn * Pack;
+        T weights[Pack];
+
+        if (!All && place >= end)
+            break;
+        if (All || place + 1 < end)
+            cuda_load_packs<Pack>(cells + place + Samples, values + (turn + Slots - 1) % Slots * Pack);
+        cuda_load_packs<Pack>(taps.weights + place, weights);
+#pragma unroll
+        for (int k = 0; k < Pack; k++) {
+            if (!All && axis_is_gap(weights[k]))
+                continue;
+#pragma unroll
+            for (int s = 0; s < Samples; s++)
+                sums[s] = cuda_fma(weights[k], values[(turn * Pack + k + s) % Values], sums[s]);
+        }
+    }
+}
+
+/* Weights begin with the cells, of which the first ones, before the first tap, are skipped. */
+template <typename Taps, typename T, int Samples>
+CUDA_INLINE void axis_chain_cells(const Taps &taps, const T *cells, int skipped, T (&sums)[Samples])
+{
+    constexpr int Turn = Samples + cuda_pack_of<T>::samples;
+    const int end = skipped + taps.span;
+    T values[Turn];
+
+    cuda_load_packs<Samples>(cells, values);
+#pragma unroll 1
+    for (int from = 0; from < end; from += Turn) {
+        if (from >= skipped && from + Turn <= end && taps.is_dense(from, from + Turn))
+            axis_take_cells<true>(taps, cells, from, end, values, sums);
+        else
+            axis_take_cells<false>(taps, cells, from, end, values, sums);
+    }
+}
+
+#endif

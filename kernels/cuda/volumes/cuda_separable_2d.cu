@@ -1,0 +1,409 @@
+/* Two passes in one trip, along x and along the rows or planes: of pictures all of a separable convolution,
+ * of volumes the first two passes of one whose windows are too large for cuda_separable_3d.cu.
+ *
+ * Known as: separable convolution, kernel fusion of its row and column pass.
+ * Idea: a block walks down a strip of columns. A group of rows comes to shared memory, where each lane has a
+ * row of its own and gives it its taps along x. What comes out goes into a ring of rows, also in shared
+ * memory. There a thread reads the columns of some samples below each other, which get their other taps.
+ * Adds: what the first pass leaves never goes to memory.
+ * Costs: the columns beside a strip are read for its neighbours, too; a walk begins with rows that get their
+ *   taps along x alone.
+ * Traffic per sample: 2 words; 1 more for an unsharp mask, mostly found in the L2 cache.
+ * Wins when: windows are so short that the memory binds passes one by one, not their multiply-adds.
+ *
+ * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
+ * stored: a row outside the grid is another row of the grid, whose taps along x give the same values as that
+ * row's, or it is of the constant. While the samples of a group get their other taps, the rows of the next
+ * group are on their way. */
+#include "cuda_axis.cuh"
+
+namespace
+{
+
+/* The taps of a pass, side by side. Along x, weights are in packs, as cells are. */
+template <typename T> struct pair_taps {
+    static constexpr int Most = 33;
+
+    int low, span; /* offsets: low … low + span − 1 */
+    alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
+
+    CUDA_INLINE bool is_dense(int, int) const
+    {
+        return true;
+    }
+
+    /* Whether the sample at a place has a tap outside of so many places. */
+    CUDA_INLINE bool leaves(int place, int places) const
+    {
+        return place + low < 0 || place + low + span > places;
+    }
+};
+
+/* One launch. Rows are those of a plane of a volume, or the planes of a picture. */
+template <typename T> struct pair_job {
+    const T *from;        /* row 0 of the first layer */
+    T *to;                /* the same */
+    long long row, layer; /* samples from one to the next */
+    int nx, rows;         /* of the grid */
+    int first, end;       /* rows to compute */
+    int layers;           /* planes and channels of a volume, channels of a picture */
+    int channels, channel_layers;
+    int tiles; /* strips side by side */
+    int chunk; /* rows that a block computes */
+    cuda_edge<T> edge;
+    bool sharpens; /* OP_UNSHARP */
+    T amount;
+    pair_taps<T> x, down;
+};
+
+template <typename Type> struct pair_form {
+    using T = Type;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Warps = 4, Threads = Warps * CUDA_WARP;
+    static constexpr int Columns = CUDA_WARP * Pack; /* of a strip */
+    static constexpr int Rows = CUDA_WARP;           /* of a group: each lane has one */
+    static constexpr int Beside = 16;                /* samples of a thread along x */
+    static constexpr int Below = Rows / Warps;       /* and below each other */
+    static constexpr int Slots = Below + 1;
+    static constexpr int Fetching = 8;    /* lanes that bring a row */
+    static constexpr int Ring = 2 * Rows; /* rows that taps along x have passed: a group and one before it */
+    static constexpr int RingPitch = Columns + Pack;      /* lanes, each in its row, use all banks */
+    static constexpr int Blocks = sizeof(T) == 4 ? 4 : 3; /* of a multiprocessor */
+    static constexpr double Reached = 0.73; /* of the peak, if a sample is Overhead more operations */
+    static constexpr double Overhead = 77;
+
+    static_assert(pair_taps<T>::Most <= Rows + 1, "the rows before a group are those of another one");
+    static_assert(Columns % (Warps * Beside) == 0, "warps share the columns of a strip");
+
+    /* So many blocks have room on 9.0 and 10.x. */
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return code >= 90 && code < 110;
+    }
+    /* Groups of a walk; the first one has rows that are read before those that are computed. */
+    static __host__ __device__ int groups(int rows)
+    {
+        return 1 + (rows + Rows - 1) / Rows;
+    }
+    /* Cells of a row of a group, in packs, an odd number. */
+    static __host__ __device__ int packs(const pair_job<T> &job)
+    {
+        const int cells = axis_columns_before<T>(job.x.low) + job.x.low + Columns + job.x.span - 1;
+
+        return (cells + Pack - 1) / Pack | 1;
+    }
+    static size_t shared_bytes(const pair_job<T> &job)
+    {
+        const int samples = Rows * packs(job) * Pack + Ring * RingPitch;
+
+        return static_cast<size_t>(samples) * sizeof(T) +
+               static_cast<size_t>(groups(job.chunk) * Rows) * sizeof(int);
+    }
+};
+
+template <typename Form> struct pair_walk {
+    using T = typename Form::T;
+    static constexpr int Pack = Form::Pack, Rows = Form::Rows, Below = Form::Below;
+
+    const pair_job<T> &job;
+    const int lane, warp;
+    const int begin, columns;      /* of the strip, the last of them behind the grid */
+    const int layer, first, count; /* rows to compute */
+    const int skipped;             /* rows of the first group that nobody reads */
+    const int pitch;               /* of cells */
+    T *const cells, *const ring;
+    int *const sources; /* where the rows of all groups are read; −1: outside */
+
+    CUDA_INLINE pair_walk(const pair_job<T> &job_, T *shared)
+        : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
+          warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
+          begin(static_cast<int>(blockIdx.x) % job.tiles * Form::Columns),
+          columns(min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside)),
+          layer(static_cast<int>(blockIdx.x) / job.tiles % job.layers),
+          first(job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk),
+          count(min(job.chunk, job.end - first)), skipped(Rows - (job.down.span - 1)),
+          pitch(Form::packs(job) * Pack), cells(shared), ring(shared + Rows * pitch),
+          sources(reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch))
+    {
+    }
+
+    CUDA_INLINE void find_rows() const
+    {
+        const int from = first + job.down.low;
+
+        axis_look_up(sources, Form::groups(count) * Rows, from - skipped, from,
+                     from + count - 1 + job.down.span - 1, job.edge.rule, job.rows);
+        __syncthreads();
+    }
+
+    CUDA_INLINE T outside() const
+    {
+        return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[layer / job.channel_layers % job.channels]
+                                              : T(0);
+    }
+
+    /* A row of the layer. Of the constant's there is none, so that another stands for it. */
+    CUDA_INLINE const T *row(int number) const
+    {
+        return job.from + layer * job.layer + max(sources[number], 0) * job.row;
+    }
+
+    /* Send for the rows of a group, with the columns beside the strip that taps reach. */
+    CUDA_INLINE void fetch(int group) const
+    {
+        const int column = begin - axis_columns_before<T>(job.x.low), own = lane % Form::Fetching * Pack;
+        const int end = (begin + columns + job.x.low + job.x.span - 1 - column + Pack - 1) / Pack * Pack;
+        const int before = min(max(-column, 0), end),
+                  behind = min(max(job.nx / Pack * Pack - column, 0), end);
+        const unsigned whole = static_cast<unsigned>(max(behind - before, 0)); /* cells of whole packs */
+
+#pragma unroll
+        for (int turn = 0; turn < Rows; turn += Form::Threads / Form::Fetching) {
+            const int number = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
+            const T *from = row(group * Rows + number) + column + own;
+            T *to = cells + number * pitch + own;
+#pragma unroll 1
+            for (int i = own - before; i < end - before; i += Form::Fetching * Pack) {
+                cuda_copy_async_if<16>(static_cast<unsigned>(i) < whole, to, from);
+                from += Form::Fetching * Pack;
+                to += Form::Fetching * Pack;
+            }
+        }
+        if (before > 0 || behind < end)
+            axis_fetch_outside(row(group * Rows + lane), cells + lane * pitch, column, before, behind, end,
+                               job.nx, job.edge.rule, outside());
+        cuda_commit_copies();
+    }
+
+    /* Rows of all groups, one after another. */
+    CUDA_INLINE T *passed(int number) const
+    {
+        return ring + (number & (Form::Ring - 1)) * Form::RingPitch;
+    }
+
+    /* The taps along x of a group: warps share its columns. */
+    CUDA_INLINE void pass_rows(int group) const
+    {
+        const int number = group * Rows + lane, before = axis_columns_before<T>(job.x.low) + job.x.low;
+#pragma unroll 1
+        for (int turn = 0; turn < columns; turn += Form::Warps * Form::Beside) {
+            const int place = turn + warp * Form::Beside;
+            const T *const own = cells + lane * pitch + place;
+            T sums[Form::Beside];
+
+            cuda_fill(sums, -T(0));
+            axis_chain_cells(job.x, own, before, sums);
+            if (job.edge.rule == EDGE_CONSTANT && sources[number] < 0)
+                cuda_fill(sums, outside());
+            if (job.edge.rule == EDGE_HOLD) {
+#pragma unroll
+                for (int s = 0; s < Form::Beside; s++) {
+                    if (job.x.leaves(begin + place + s, job.nx))
+                        sums[s] = own[before - job.x.low + s];
+                }
+            }
+            cuda_put(passed(number) + place, sums);
+        }
+    }
+
+    /* The other taps of the samples that the group is the last for. */
+    CUDA_INLINE void pass_columns(int group) const
+    {
+        const int own = (group - 1) * Rows + warp * Below, x = begin + lane * Pack;
+        const int number = own + skipped;
+        T sums[Below][Pack];
+
+#pragma unroll
+        for (int o = 0; o < Below; o++)
+            cuda_fill(sums[o], -T(0));
+        axis_chain_lines<Form::Slots, true>(
+            job.down,
+            [&](int k, T(&row)[Pack]) { cuda_load_packs<Pack>(passed(number + k) + lane * Pack, row); },
+            sums);
+        if (job.edge.rule == EDGE_HOLD) {
+#pragma unroll
+            for (int o = 0; o < Below; o++) {
+                if (job.down.leaves(first + own + o, job.rows))
+                    cuda_load_packs<Pack>(passed(number - job.down.low + o) + lane * Pack, sums[o]);
+            }
+        }
+        if (own < count && x < job.nx)
+            store(first + own, min(Below, count - own), x, sums);
+    }
+
+    CUDA_INLINE void store(int y, int rows, int x, T (&sums)[Below][Pack]) const
+    {
+        const long long place = layer * job.layer + y * job.row;
+
+        if (job.sharpens) {
+            T originals[Below][Pack];
+#pragma unroll
+            for (int o = 0; o < Below; o++)
+                cuda_load_packs<Pack>(job.from + place + min(o, rows - 1) * job.row + x, originals[o]);
+#pragma unroll
+            for (int o = 0; o < Below; o++) {
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
+            }
+        }
+#pragma unroll
+        for (int o = 0; o < Below; o++) {
+            if (o < rows)
+                cuda_store_columns<Pack>(job.to + place + o * job.row, x, x, job.nx, sums[o]);
+        }
+    }
+
+    /* One barrier lets all read the rows that came, the other one those that passed; behind it, nobody reads
+       the cells of the group any more. */
+    CUDA_INLINE void run() const
+    {
+        find_rows();
+        fetch(0);
+#pragma unroll 1
+        for (int group = 0; group < Form::groups(count); group++) {
+            cuda_await_copies<0>();
+            __syncthreads();
+            pass_rows(group);
+            __syncthreads();
+            if (group + 1 < Form::groups(count))
+                fetch(group + 1);
+            if (group > 0)
+                pass_columns(group);
+        }
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, Form::Blocks)
+    pair_kernel(const __grid_constant__ pair_job<typename Form::T> job)
+{
+    CUDA_SHARED(typename Form::T, shared);
+
+    CUDA_WHERE_SERVED (Form) {
+        pair_walk<Form>(job, shared).run();
+    }
+}
+
+/* ---- the host ---- */
+
+/* Whether a pass has all taps along the axis of a reach, and no others. */
+bool is_dense(const struct op *pass, struct reach reach)
+{
+    return op_is_chain(pass) && pass->tap_count == static_cast<size_t>(cuda_span(reach)) + 1 &&
+           cuda_span(pass->x) + cuda_span(pass->row) + cuda_span(pass->plane) == cuda_span(reach);
+}
+
+/* Whether the second pass goes along the planes. */
+bool goes_along_planes(const struct op *op)
+{
+    return cuda_span(op->passes[1].plane) > 0;
+}
+
+struct reach reach_down(const struct op *op)
+{
+    return goes_along_planes(op) ? op->passes[1].plane : op->passes[1].row;
+}
+
+template <typename T>
+void take_taps(const struct op *pass, struct reach reach, int skipped, pair_taps<T> *taps)
+{
+    taps->low = static_cast<int>(reach.low);
+    taps->span = static_cast<int>(cuda_span(reach)) + 1;
+    cuda_copy_weights(pass, taps->weights + skipped);
+}
+
+/* The launch of an op, without its fields. */
+template <typename T>
+pair_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                   struct range planes)
+{
+    using form = pair_form<T>;
+    const bool along_planes = goes_along_planes(op);
+    const int low = static_cast<int>(op->passes[0].x.low);
+    pair_job<T> job = {};
+
+    job.nx = static_cast<int>(shape->nx);
+    job.channels = static_cast<int>(shape->channels);
+    job.rows = static_cast<int>(along_planes ? shape->planes : shape->rows);
+    job.first = along_planes ? static_cast<int>(planes.first) : 0;
+    job.end = along_planes ? job.first + static_cast<int>(planes.count) : job.rows;
+    job.channel_layers = along_planes ? static_cast<int>(shape->rows) : 1;
+    job.layers = job.channels * static_cast<int>(along_planes ? shape->rows : planes.count);
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, form::Columns));
+    job.sharpens = op_sharpens(op);
+    job.amount = static_cast<T>(op->passes[1].amount);
+    take_taps(&op->passes[0], op->passes[0].x, axis_columns_before<T>(low) + low, &job.x);
+    take_taps(&op->passes[1], reach_down(op), 0, &job.down);
+    job.chunk = static_cast<int>(cuda_strip_rows(static_cast<long long>(job.tiles) * job.layers,
+                                                 job.end - job.first, form::Rows, form::Rows,
+                                                 limits->multiprocessors * form::Blocks, 512));
+    return job;
+}
+
+template <typename T> dim3 grid_of(const pair_job<T> &job)
+{
+    return dim3(cuda_blocks(static_cast<long long>(job.tiles) * job.layers *
+                            cuda_ceil_divide(job.end - job.first, job.chunk)));
+}
+
+template <typename T> bool separable_2d_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    using pair = pair_form<T>;
+    const struct op *op = asked->op;
+    const struct shape *shape = asked->shape;
+
+    if (op->pass_count != 2 || op->weighed > 0 || !is_dense(&op->passes[0], op->passes[0].x) ||
+        !is_dense(&op->passes[1], reach_down(op)) || op->passes[0].tap_count > pair_taps<T>::Most ||
+        op->passes[1].tap_count > pair_taps<T>::Most)
+        return cuda_refuse(asked->refusal,
+                           "two joined windows, the first along x, have no gaps and at most %d taps",
+                           pair_taps<T>::Most);
+    if (cuda_is_beyond_32_bits(asked))
+        return false;
+    const pair_job<T> job = job_of<T>(asked->limits, op, shape, {0, shape->planes});
+    form->tile_x = pair::Columns;
+    form->tile_y = pair::Rows;
+    form->coarsen = pair::Below;
+    form->block = dim3(pair::Threads);
+    form->grid = grid_of(job);
+    form->shared_bytes = pair::shared_bytes(job);
+    form->kernel = reinterpret_cast<const void *>(&pair_kernel<pair>);
+    form->bytes_per_update = sizeof(T) * (2 + (job.sharpens ? 1 : 0));
+    form->operations_per_update = cuda_operations(op) + pair::Overhead;
+    form->reached = pair::Reached;
+    return (pair::serves(asked->limits->code) &&
+            form->shared_bytes <= asked->limits->shared_per_multiprocessor / pair::Blocks) ||
+           cuda_refuse(asked->refusal,
+                       "two joined passes want room for %d blocks of %zu bytes of shared memory",
+                       pair::Blocks, form->shared_bytes);
+}
+
+template <typename T> cudaError_t separable_2d_launch(const struct cuda_job *from)
+{
+    using form = pair_form<T>;
+    const struct op *op = from->op->op;
+    const struct shape shape = cuda_shape_of(from);
+    const bool along_planes = goes_along_planes(op);
+    const long long first_plane = along_planes ? 0 : static_cast<long long>(from->planes.first);
+    const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
+    const auto kernel = pair_kernel<form>;
+
+    if (from->planes.count == 0)
+        return cudaSuccess;
+    pair_job<T> job = job_of<T>(from->limits, op, &shape, from->planes);
+    job.from = source.row(first_plane, 0, 0);
+    job.to = static_cast<const cuda_view<T> *>(from->to)->row(first_plane, 0, 0);
+    job.row = along_planes ? source.plane_stride() : source.pitch;
+    job.layer = along_planes ? source.pitch : source.pitch * source.rows;
+    job.edge = cuda_edge_of<T>(from->op);
+    const size_t shared = form::shared_bytes(job);
+    const cudaError_t error = cuda_permit_shared(kernel, shared);
+    return error != cudaSuccess
+               ? error
+               : CUDA_LAUNCH(from->stream, grid_of(job), dim3(form::Threads), shared, kernel, job);
+}
+
+} // namespace
+
+CUDA_RUNG(separable_2d, false, false, false);
