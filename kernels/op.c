@@ -78,9 +78,7 @@ bool op_sharpens(const struct op *op)
  * them another. */
 size_t op_group_count(const struct op *op)
 {
-    if (op->joint == 0)
-        return op->channels;
-    return op->channels > op->joint ? 2 : 1;
+    return op->joint == 0 ? op->channels : op->channels > op->joint ? 2 : 1;
 }
 
 struct range op_group(const struct op *op, size_t index)
@@ -92,11 +90,9 @@ struct range op_group(const struct op *op, size_t index)
 
 size_t op_group_most(const struct op *op)
 {
-    size_t behind = op->channels - op->joint;
+    size_t first = op_group(op, 0).count, last = op_group(op, op_group_count(op) - 1).count;
 
-    if (op->joint == 0)
-        return 1;
-    return op->joint > behind ? op->joint : behind;
+    return first > last ? first : last;
 }
 
 bool op_mixes_channels(const struct op *op)

@@ -166,12 +166,6 @@ static void add_rests(const struct encoding *encoding, const real *rests, size_t
     }
 }
 
-static void leave_outside(const unsigned char *mask, size_t count, real *values)
-{
-    for (size_t i = 0; i < count; i++)
-        values[i] = mask[i] == 0 ? (real)NAN : values[i];
-}
-
 /* Put the originals of a block in place of what was computed. */
 static void put_originals(const struct field *field, const struct encoding *encoding, size_t plane,
                           unsigned channel, size_t row, struct range block, real *values)
@@ -260,8 +254,8 @@ static uint64_t load_row(const struct field *field, const struct encoding *encod
             transfer_row(values, nx, encoding, false);
             point_colour(encoding->points, encoding->point_count, values, nx, values);
         }
-        if (mask != NULL)
-            leave_outside(mask, nx, values);
+        for (size_t x = 0; mask != NULL && x < nx; x++)
+            values[x] = mask[x] == 0 ? (real)NAN : values[x];
     }
     channels -= encoding_original_channels(encoding);
     for (unsigned channel = encoding_work_channels(encoding); channel < channels; channel++)

@@ -357,14 +357,6 @@ static bool reaches_outside(struct reach reach, size_t index, size_t extent)
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;
 }
 
-static void advance_weigh(const struct op *op, const struct field *from, const struct site *site, real *out)
-{
-    const bool samples = site->channel < op->weighed;
-    const unsigned channel = samples ? site->channel : site->channel - op->weighed;
-
-    weigh_row(samples, in_channel(from, site, channel), site->count, out);
-}
-
 /* Channels that were not weighed are those of the stage's input. EDGE_HOLD has kept samples near each end of
    an axis. */
 static void advance_average(const struct op *op, const struct field *from, const struct field *kept,
@@ -461,8 +453,9 @@ static void advance_block(const struct op *op, const struct field *from, const s
         uncover_row(own, in_channel(from, site, op->colours + 1 + site->channel),
                     in_channel(from, site, op->colours), (real)op->max, site->count, out);
         break;
-    case OP_WEIGH:
-        advance_weigh(op, from, site, out);
+    case OP_WEIGH: /* samples, then the weight of each */
+        weigh_row(site->channel < op->weighed, in_channel(from, site, site->channel % op->weighed),
+                  site->count, out);
         break;
     case OP_AVERAGE:
         advance_average(op, from, kept, site, out);

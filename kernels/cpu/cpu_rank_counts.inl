@@ -52,11 +52,6 @@ static struct counting counting_at(void *place, size_t columns)
     return counting;
 }
 
-static void counts_clear(const struct counting *counting)
-{
-    memset(counting->first, 0, counting->columns * COUNTED_BYTES);
-}
-
 /* A row comes into the columns, or leaves them. */
 ISA_INLINE void counts_move(const struct counting *counting, bool comes, const int8_t *row)
 {

@@ -784,7 +784,7 @@ static bool KEYS(ranks_along)(const struct ranks *ranks, struct span own, int64_
 
 #ifdef KEYS_NARROW
     if (ranks->counts != NULL)
-        counts_clear(&ranks->counting);
+        memset(ranks->counts, 0, ranks->counting.columns * COUNTED_BYTES);
 #endif
     for (int64_t at = own.first - ranks->before; at < own.end + behind; at++) {
         if (!ranks->holds_planes &&

@@ -148,28 +148,21 @@ static bool heat_taps(const struct heat *heat, const struct grid *grid, struct s
 /* Multiply-adds of a tap whose weight is a function of the difference. */
 #define FLUX_TAPS 8.0
 
-static double taps_of_heat(const struct stage *stage)
-{
-    double taps = (double)stage->body.taps.count * (double)stage->heat.inner;
-
-    return stage->heat.flux == FLUX_LINEAR ? taps : taps * FLUX_TAPS;
-}
-
 /* Steps between checks, enough for checking to cost less than a tenth of the steps, on any device, for a step
    that goes through memory once for each of its passes. It must depend on nothing else: where a run stops
    follows from it. */
 static uint64_t checks_interval(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
-    double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
-    double moving;
+    const bool heats = stage->filter->kind == FILTER_HEAT;
+    double taps = (double)body->taps.count * (heats ? (double)stage->heat.inner : 1.0), moving;
     unsigned passes = 0;
 
     for (size_t i = 0; i < FILTER_PASSES; i++) {
         taps += (double)body->along[i].count;
         passes += body->along[i].count > 0;
     }
-    if (stage->filter->kind == FILTER_BILATERAL)
+    if (stage->filter->kind == FILTER_BILATERAL || (heats && stage->heat.flux != FLUX_LINEAR))
         taps *= FLUX_TAPS;
     moving = passes > 1 ? CHECK_TAPS * passes : 1.0;
     return (uint64_t)ceil(CHECK_SHARE * CHECK_TAPS / fmax(taps, moving));
@@ -518,10 +511,10 @@ struct stage stage_between(const struct filter *filter)
     return (struct stage){.filter = filter, .spec = filter->name, .steps = 1, .edge = {EDGE_DEFAULT, 0.0}};
 }
 
+/* A filter that the job inserts has no builder. */
 bool stage_is_from_user(const struct stage *stage)
 {
-    return stage->filter != &filter_cover && stage->filter != &filter_uncover &&
-           stage->filter != &filter_proportion && stage->filter != &filter_values;
+    return stage->filter->build != NULL;
 }
 
 bool stage_is_identity(const struct stage *stage)

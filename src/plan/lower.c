@@ -185,13 +185,16 @@ static void join_channels(const struct lowering *lower, struct op *op)
         op->joint = 0;
 }
 
-/* Heat that is more than its taps. Its scale is a value, and becomes one of samples. */
+/* What heat is beside its taps. Its scale is a value, and becomes one of samples. */
 static bool lower_heat(const struct lowering *lower, struct op *op)
 {
     const struct heat *heat = &lower->stage->heat;
     double scale = heat->scale / intensity_unit(&lower->stage->intensity);
     struct fault *fault = lower->fault;
 
+    /* A single relaxation of linear heat without reaction is nothing but its taps, if none is missing. */
+    if (heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts && !op->missing)
+        return true;
     op->kind = OP_HEAT;
     op->flux = heat->flux;
     op->inner = heat->inner;
@@ -226,36 +229,18 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     return !asked || flows || refuse_small(op->work, what, fault);
 }
 
-/* Turn colour as it stands into the colour times alpha that premultiplied pictures carry, and back. */
-static void lower_cover(const struct encoding *encoding, struct op *op)
-{
-    op->colours = encoding_colours(encoding);
-    op->max = encoding->opaque;
-    if (op->kind == OP_UNCOVER)
-        op->channels = op->colours;
-}
-
-/* A single relaxation of linear heat without reaction is nothing but its taps. */
-static bool is_plain(const struct heat *heat)
-{
-    return heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
-}
-
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
    for how far the operation reaches. */
 static bool lower_gradient(const struct lowering *lower, struct op *op)
 {
-    struct stencil ahead = {0};
-    bool lowered = true;
+    const double *h = lower->stage->spacing;
+    struct tap taps[] = {{1, 0, 0, CENTRAL / h[0]}, {0, 1, 0, CENTRAL / h[1]}, {0, 0, 1, CENTRAL / h[2]}};
+    const struct stencil ahead = {.count = lower->grid->axes, .taps = taps};
+    bool lowered = lower_weights(lower, &ahead, op);
 
-    for (unsigned axis = 0; axis < lower->grid->axes && lowered; axis++)
-        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / lower->stage->spacing[axis],
-                              lower->fault);
-    lowered = lowered && lower_weights(lower, &ahead, op);
     op->x.low = -op->x.high;
     op->row.low = -op->row.high;
     op->plane.low = -op->plane.high;
-    stencil_free(&ahead);
     return lowered;
 }
 
@@ -362,16 +347,15 @@ static bool settle_amount(const struct lowering *lower, struct op *op)
 /* An unsharp mask of a mean that stands there: its taps are the sample alone. */
 static bool lower_sharpening(const struct lowering *lower)
 {
+    struct tap tap = {.weight = 1.0};
+    const struct stencil centre = {.count = 1, .taps = &tap};
     struct op *op = begin_op(lower, OP_UNSHARP);
-    struct stencil centre = {0};
-    bool lowered = op != NULL && stencil_add(&centre, 0, 0, 0, 1.0, lower->fault) &&
-                   lower_weights(lower, &centre, op) && settle_amount(lower, op);
 
-    stencil_free(&centre);
-    if (lowered)
-        op->missing = false;
+    if (op == NULL || !lower_weights(lower, &centre, op) || !settle_amount(lower, op))
+        return false;
+    op->missing = false;
     lower->step->last_reader = lower->step->count - 1;
-    return lowered;
+    return true;
 }
 
 /* An operation along each axis that is filtered. The last one of unsharp reads the step's input, too. */
@@ -381,19 +365,18 @@ static bool lower_axes(const struct lowering *lower, size_t chain)
     const bool sharpens = lower->stage->filter->kind == FILTER_UNSHARP;
     struct step *step = lower->step;
     const size_t first = step->count;
-    unsigned last = lower->grid->axes - 1;
     struct op *op = NULL;
 
-    while (last > 0 && along[last].count == 0)
-        last--;
     for (unsigned axis = 0; axis < lower->grid->axes; axis++) {
         if (along[axis].count == 0)
             continue;
-        op = begin_op(lower, sharpens && axis == last ? OP_UNSHARP : OP_TAPS);
+        op = begin_op(lower, OP_TAPS);
         if (op == NULL || !lower_weights(lower, &along[axis], op))
             return false;
         op->begins = step->count - 1 == first;
     }
+    if (sharpens)
+        op->kind = OP_UNSHARP;
     step->last_reader = sharpens ? step->count - 1 : first;
     return !sharpens || settle_amount(lower, op);
 }
@@ -604,8 +587,7 @@ static bool lower_ops(const struct lowering *lower)
     if (kind == FILTER_TAPS)
         return lower_weights(lower, &stage->body.taps, op);
     if (kind == FILTER_HEAT)
-        return lower_taps(lower, &stage->body.taps, op) &&
-               ((is_plain(&stage->heat) && !op->missing) || lower_heat(lower, op)) &&
+        return lower_taps(lower, &stage->body.taps, op) && lower_heat(lower, op) &&
                check_flow(&stage->heat, op, lower->fault);
     if (kind == FILTER_POINT)
         return settle_point(stage, lower->work, op->missing, &op->point, lower->fault);
@@ -613,7 +595,11 @@ static bool lower_ops(const struct lowering *lower)
         return lower_bilateral(lower, op);
     if (kind == FILTER_GRADIENT)
         return lower_gradient(lower, op);
-    lower_cover(lower->encoding, op);
+    /* Colour as it stands becomes the colour times alpha that premultiplied pictures carry; or back. */
+    op->colours = encoding_colours(lower->encoding);
+    op->max = lower->encoding->opaque;
+    if (kind == FILTER_UNCOVER)
+        op->channels = op->colours;
     return true;
 }
 

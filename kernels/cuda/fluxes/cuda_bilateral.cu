@@ -263,11 +263,9 @@ __global__ void __launch_bounds__(BILATERAL_WARPS *CUDA_WARP, 2) bilateral_kerne
 template <typename T, int Channels, int Most, typename Act>
 static auto choose_reach(int reach, const Act &act)
 {
-    if constexpr (Most > 0) {
-        if (reach != Most)
-            return choose_reach<T, Channels, Most - 1>(reach, act);
-    }
-    return act(bilateral_kernel<T, Channels, true, Most, false>, Channels);
+    return cuda_with_number<0, Most, 1>(reach <= Most ? reach : 0, [&](auto own) {
+        return act(bilateral_kernel<T, Channels, true, own(), false>, Channels);
+    });
 }
 
 /* Call act(kernel, channels) with the kernel for groups of `channels` and for a reach, or 0 for unlike ones,

@@ -663,9 +663,9 @@ template <typename T, typename Act> auto with_median(const struct op *op, bool i
                        : with_median<T, false>(op, is_picture, act);
 }
 
-/* Blocks of a launch: along x, along the walk, layers. */
+/* Blocks of a launch: along x, along the walk, and in all layers. */
 template <typename Form> struct median_blocks {
-    long long tiles, runs, layers;
+    long long tiles, runs, all;
 
     median_blocks(const struct shape &shape, struct range planes)
     {
@@ -673,11 +673,7 @@ template <typename Form> struct median_blocks {
 
         tiles = cuda_ceil_divide(static_cast<long long>(shape.nx), Form::Width);
         runs = cuda_ceil_divide(length, Form::Warps * Form::Run);
-        layers = static_cast<long long>(Form::Solid ? planes.count : 1) * shape.channels;
-    }
-    long long all() const
-    {
-        return tiles * runs * layers;
+        all = tiles * runs * static_cast<long long>(Form::Solid ? planes.count : 1) * shape.channels;
     }
 };
 
@@ -692,13 +688,13 @@ template <typename T> bool median_shape(const struct cuda_question *asked, struc
         const median_blocks<Form> blocks(*asked->shape, {0, asked->shape->planes});
         const double networks[] = {22, 55, 85};
 
-        if (blocks.all() > 0x7fffffff)
+        if (blocks.all > 0x7fffffff)
             return cuda_refuse(asked->refusal, "the grid is too large for a launch");
         form->tile_x = Form::Width;
         form->tile_y = Form::Warps * Form::Run;
         form->coarsen = Form::Run;
         form->block = dim3(CUDA_WARP, Form::Warps);
-        form->grid = dim3(static_cast<unsigned>(blocks.all()));
+        form->grid = dim3(static_cast<unsigned>(blocks.all));
         form->kernel = reinterpret_cast<const void *>(&median_kernel<Form>);
         form->bytes_per_update = 2.0 * sizeof(T);
         form->operations_per_update = networks[Form::Solid ? 2 : Form::Radius - 1];
@@ -737,8 +733,8 @@ template <typename Form> cudaError_t launch_median(const struct cuda_job *job)
     walk.across = op->plane;
     walk.sign = op->descends ? T(-1) : T(1);
     walk.percent = op->percent;
-    return CUDA_LAUNCH(job->stream, dim3(static_cast<unsigned>(blocks.all())), dim3(CUDA_WARP, Form::Warps),
-                       0, median_kernel<Form>, walk);
+    return CUDA_LAUNCH(job->stream, dim3(static_cast<unsigned>(blocks.all)), dim3(CUDA_WARP, Form::Warps), 0,
+                       median_kernel<Form>, walk);
 }
 
 template <typename T> cudaError_t median_launch(const struct cuda_job *job)

@@ -25,51 +25,33 @@
  * first, by a 64-bit division that costs more than a turn. */
 
 /* arith.h by work type: cuda_fma(a, b, c) is arith_fma_f32 of floats, arith_fma_f64 of doubles. */
-#define CUDA_ARITH_1(name)                                                                                   \
-    CUDA_INLINE float cuda_##name(float a)                                                                   \
+#define CUDA_ARITH(name)                                                                                     \
+    template <typename... Others> CUDA_INLINE float cuda_##name(float a, Others... others)                   \
     {                                                                                                        \
-        return arith_##name##_f32(a);                                                                        \
+        return arith_##name##_f32(a, others...);                                                             \
     }                                                                                                        \
-    CUDA_INLINE double cuda_##name(double a)                                                                 \
+    template <typename... Others> CUDA_INLINE double cuda_##name(double a, Others... others)                 \
     {                                                                                                        \
-        return arith_##name##_f64(a);                                                                        \
-    }
-#define CUDA_ARITH_2(name)                                                                                   \
-    CUDA_INLINE float cuda_##name(float a, float b)                                                          \
-    {                                                                                                        \
-        return arith_##name##_f32(a, b);                                                                     \
-    }                                                                                                        \
-    CUDA_INLINE double cuda_##name(double a, double b)                                                       \
-    {                                                                                                        \
-        return arith_##name##_f64(a, b);                                                                     \
-    }
-#define CUDA_ARITH_3(name)                                                                                   \
-    CUDA_INLINE float cuda_##name(float a, float b, float c)                                                 \
-    {                                                                                                        \
-        return arith_##name##_f32(a, b, c);                                                                  \
-    }                                                                                                        \
-    CUDA_INLINE double cuda_##name(double a, double b, double c)                                             \
-    {                                                                                                        \
-        return arith_##name##_f64(a, b, c);                                                                  \
+        return arith_##name##_f64(a, others...);                                                             \
     }
 
-CUDA_ARITH_3(fma)
-CUDA_ARITH_1(pm1)
-CUDA_ARITH_1(pm2)
-CUDA_ARITH_1(pm1_joint)
-CUDA_ARITH_1(pm2_joint)
-CUDA_ARITH_1(tanh)
-CUDA_ARITH_1(sqrt)
-CUDA_ARITH_1(reciprocal)
-CUDA_ARITH_3(react)
-CUDA_ARITH_2(cover)
-CUDA_ARITH_2(present)
-CUDA_ARITH_2(unmarked)
-CUDA_ARITH_3(average)
-CUDA_ARITH_3(uncovered)
-CUDA_ARITH_2(srgb_to_linear)
-CUDA_ARITH_2(srgb_from_linear)
-CUDA_ARITH_3(gamma_scaled)
+CUDA_ARITH(fma)
+CUDA_ARITH(pm1)
+CUDA_ARITH(pm2)
+CUDA_ARITH(pm1_joint)
+CUDA_ARITH(pm2_joint)
+CUDA_ARITH(tanh)
+CUDA_ARITH(sqrt)
+CUDA_ARITH(reciprocal)
+CUDA_ARITH(react)
+CUDA_ARITH(cover)
+CUDA_ARITH(present)
+CUDA_ARITH(unmarked)
+CUDA_ARITH(average)
+CUDA_ARITH(uncovered)
+CUDA_ARITH(srgb_to_linear)
+CUDA_ARITH(srgb_from_linear)
+CUDA_ARITH(gamma_scaled)
 
 CUDA_INLINE float cuda_combine(enum combine kind, float u, float kept, float a)
 {
@@ -98,17 +80,16 @@ template <typename T> cuda_point<T> cuda_point_of(const struct point &point)
 }
 
 /* What it makes of a sample, once. */
-CUDA_INLINE float cuda_pointed(const cuda_point<float> &point, float v)
+template <typename T> CUDA_INLINE T cuda_pointed(const cuda_point<T> &point, T v)
 {
-    return point.missing && v != v
-               ? v
-               : arith_point_f32(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
-}
-CUDA_INLINE double cuda_pointed(const cuda_point<double> &point, double v)
-{
-    return point.missing && v != v
-               ? v
-               : arith_point_f64(point.kind, v, point.numbers[0], point.numbers[1], point.numbers[2]);
+    const T *numbers = point.numbers;
+
+    if (point.missing && v != v)
+        return v;
+    if constexpr (sizeof(T) == sizeof(float))
+        return arith_point_f32(point.kind, v, numbers[0], numbers[1], numbers[2]);
+    else
+        return arith_point_f64(point.kind, v, numbers[0], numbers[1], numbers[2]);
 }
 
 /* OP_UNSHARP, behind its chain. */

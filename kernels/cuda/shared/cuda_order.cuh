@@ -5,22 +5,19 @@
 
 #include "cuda_chain.cuh"
 
-static CUDA_INLINE int32_t order_of(float value)
-{
-    return arith_order_f32(value);
-}
-static CUDA_INLINE int64_t order_of(double value)
-{
-    return arith_order_f64(value);
-}
-static CUDA_INLINE float ordered(int32_t order)
-{
-    return arith_ordered_f32(order);
-}
-static CUDA_INLINE double ordered(int64_t order)
-{
-    return arith_ordered_f64(order);
-}
+/* The order of a value, and the value of an order. */
+#define CUDA_ORDER(real, whole, type)                                                                        \
+    static CUDA_INLINE whole order_of(real value)                                                            \
+    {                                                                                                        \
+        return arith_order_##type(value);                                                                    \
+    }                                                                                                        \
+    static CUDA_INLINE real ordered(whole order)                                                             \
+    {                                                                                                        \
+        return arith_ordered_##type(order);                                                                  \
+    }
+
+CUDA_ORDER(float, int32_t, f32)
+CUDA_ORDER(double, int64_t, f64)
 
 /* The order of a value times a sign, 1 or -1. A GPU's multiply-add in f32 makes every NaN the one with the
    greatest bits. */
