@@ -120,64 +120,61 @@ CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
         least[i] = lesser(least[i], places[i]);
 }
 
-/* What lies in all windows of a thread, by number: from `first` to `end` groups of samples, and single
-   samples from `rest` to the end of the first window. */
-struct common_part {
-    int first, end, rest;
-};
-
-/* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read`
-   gives the places of samples by their number. What lies in all windows is taken once; what precedes it
-   counts for the first windows, what follows it for the last ones. Of what lies in all, read_group gives the
-   first places of Group samples at once, by the number of the first of them. */
-template <int Group, int Pack, typename T, typename Read, typename Read_group>
-CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, common_part common,
-                              const Read_group &read_group, T (*found)[Pack])
+/* The first places of Group windows that begin one behind the other, each of at least Group samples. What
+   lies in all of them is taken once. `head` gives the samples that the first window begins with, by their
+   number in it; what precedes the last one of these counts for the first windows. `middle` takes all others
+   of the first window. `tail` gives those behind it, from number 1 on, which count for the last windows. */
+template <int Group, int Pack, typename T, typename Head, typename Middle, typename Tail>
+CUDA_INLINE void take_windows(const axis_job<T> &job, const Head &head, const Middle &middle,
+                              const Tail &tail, T (*found)[Pack])
 {
     using Order = typename order_for<T>::type;
-    Order before[Group - 1][Pack], shared[Pack], places[Pack];
+    Order before[Group][Pack], shared[Pack], places[Pack];
 
 #pragma unroll
-    for (int k = 0; k < Group - 1; k++)
-        read(k, before[k]);
+    for (int k = 0; k < Group; k++)
+        head(k, before[k]);
+    cuda_copy(shared, before[Group - 1]);
 #pragma unroll
     for (int k = Group - 3; k >= 0; k--)
         take_lesser(before[k], before[k + 1]);
-    read(Group - 1, shared);
-#pragma unroll 4
-    for (int k = common.first; k < common.end; k += Group) {
-        read_group(k, places);
-        take_lesser(shared, places);
-    }
-#pragma unroll 4
-    for (int k = common.rest; k < job.span; k++) {
-        read(k, places);
-        take_lesser(shared, places);
-    }
+    middle(shared);
 #pragma unroll
     for (int o = 0; o < Group; o++) {
         if (o > 0) {
-            read(job.span - 1 + o, places);
+            tail(o, places);
             take_lesser(shared, places);
         }
 #pragma unroll
-        for (int i = 0; i < Pack; i++) {
-            const Order place =
-                o < Group - 1 ? lesser(before[o < Group - 1 ? o : 0][i], shared[i]) : shared[i];
-            found[o][i] = placed(job, place);
-        }
+        for (int i = 0; i < Pack; i++)
+            found[o][i] = placed(job, o < Group - 1 ? lesser(before[o][i], shared[i]) : shared[i]);
+    }
+}
+
+/* The least of a place and of those with numbers from one on. */
+template <int Pack, typename T, typename Read>
+CUDA_INLINE void take_numbers(const Read &read, int first, int end, T (&least)[Pack])
+{
+    T places[Pack];
+
+#pragma unroll 4
+    for (int k = first; k < end; k++) {
+        read(k, places);
+        take_lesser(least, places);
     }
 }
 
 template <int Count, int Group, int Pack, typename T, typename Read>
 CUDA_INLINE void take_groups(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
 {
+    using Order = typename order_for<T>::type;
+
 #pragma unroll
     for (int first = 0; first < Count; first += Group) {
-        const auto read_from = [&](int k, typename order_for<T>::type(&places)[Pack]) {
-            read(first + k, places);
-        };
-        take_windows<Group, Pack>(job, read_from, {0, 0, Group}, read_from, &found[first]);
+        take_windows<Group, Pack>(
+            job, [&](int k, Order(&places)[Pack]) { read(first + k, places); },
+            [&](Order(&shared)[Pack]) { take_numbers(read, first + Group, first + job.span, shared); },
+            [&](int o, Order(&places)[Pack]) { read(first + job.span - 1 + o, places); }, &found[first]);
     }
 }
 
@@ -239,14 +236,6 @@ template <int Group> struct group_range {
         const int count = places / Group, seen = (job.seen_end() - job.seen()) / Group + 2;
 
         return count < seen ? count : seen;
-    }
-
-    /* What lies in all windows of a thread that has the block's samples from one on. */
-    CUDA_INLINE common_part common(int sample, int span) const
-    {
-        const int whole = span / Group * Group;
-
-        return {max(Group, first * Group - sample), min(whole, end * Group - sample), whole};
     }
 };
 
@@ -520,16 +509,21 @@ template <typename Form> struct line_tile {
     {
         const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
         const group_range<Samples> all = range();
-        const int first = (begin - origin) / Samples - all.first;
-        const auto read_group = [&](int number, order(&places)[Pack]) {
-            const group_pack<order> group = *group_at(first + number / Samples);
-            cuda_copy(places, group.places);
+        const int own = (begin - origin) / Samples, whole = job.span / Samples;
+        const auto read_group = [&](int group, order(&places)[Pack]) {
+            const group_pack<order> packed = *group_at(group - all.first);
+            cuda_copy(places, packed.places);
         };
+        const auto middle = [&](order(&least)[Pack]) {
+            take_numbers(read_group, max(own + 1, all.first), min(own + whole, all.end), least);
+            take_numbers(read, whole * Samples, job.span, least);
+        };
+        const auto tail = [&](int o, order(&places)[Pack]) { read(job.span - 1 + o, places); };
 
         if (groups_of<Form>(job) == 0)
             find_extremes(job, read, found);
         else
-            take_windows<Samples, Pack>(job, read, all.common(begin - origin, job.span), read_group, found);
+            take_windows<Samples, Pack>(job, read, middle, tail, found);
 #pragma unroll
         for (int o = 0; o < Samples && job.resumes; o++) {
             T earlier[Pack];
@@ -668,6 +662,16 @@ __device__ __attribute__((noinline)) void fetch_outside(const T *row, T *cells, 
         else
             cuda_copy_async<sizeof(T)>(cells + i, row + x);
     }
+}
+
+/* Shift out as many of the first samples as wanted, fewer than 2 · Most. */
+template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted, T (&samples)[Count])
+{
+#pragma unroll
+    for (int k = 0; k + Most < Count; k++)
+        samples[k] = (wanted & Most) != 0 ? cuda_in_register(samples[k + Most]) : samples[k];
+    if constexpr (Most > 1)
+        shift_out<Most / 2>(wanted, samples);
 }
 
 template <typename Form> struct row_tile {
@@ -812,47 +816,79 @@ template <typename Form> struct row_tile {
         return group_range<Samples>(job, begin + job.low, (columns + job.span - 1) / Samples);
     }
 
-    /* Groups begin with the first column that the tile reads, and warps share them. Every eighth lane has its
-       row in the same banks, so that these lanes go through a pack in other orders. */
+    /* The places of as many samples as a thread has, from one of the cells of this lane's row on. Lanes read
+       whole packs, each from other banks; up to Pack − 1 samples before those that are wanted are then
+       shifted out. All lanes shift by as many. */
+    CUDA_INLINE void read_places(int cell, order (&places)[Samples]) const
+    {
+        const int skipped = cell % Pack;
+        T values[Samples + Pack];
+
+        cuda_load_packs<Samples + Pack>(staged(lane) + cell - skipped, values);
+        shift_out<Pack / 2>(skipped, values);
+#pragma unroll
+        for (int k = 0; k < Samples; k++)
+            places[k] = place_of(job, values[k]);
+    }
+
+    /* The least of them. */
+    CUDA_INLINE order least_of(int cell) const
+    {
+        order places[Samples];
+
+        read_places(cell, places);
+#pragma unroll
+        for (int k = 1; k < Samples; k++)
+            places[0] = lesser(places[0], places[k]);
+        return places[0];
+    }
+
+    /* Groups begin with the first column that the tile reads, and warps share them. */
     CUDA_INLINE void make_groups() const
     {
         const group_range<Samples> all = range();
-        const int swapped = lane / 8 % Pack;
-        const T *const cells = staged(lane) + piece.skipped;
 
-        for (int group = all.first + warp; group < all.end; group += Form::Warps) {
-            order least = place_of(job, cells[group * Samples + swapped]);
-#pragma unroll
-            for (int k = 1; k < Samples; k++)
-                least = lesser(least, place_of(job, cells[group * Samples + (k ^ swapped)]));
-            groups()[group - all.first] = least;
-        }
+        for (int group = all.first + warp; group < all.end; group += Form::Warps)
+            groups()[group - all.first] = least_of(piece.skipped + group * Samples);
         __syncthreads();
     }
 
-    /* The extremes of windows whose first samples lie at a place of the tile. Of long windows, the first
-       samples that lie far before the grid, and the last ones far behind it, are not there: those next to the
-       grid have the same values as others inside, and stand for them. */
+    /* The extremes of windows whose first samples lie at a place of the tile. The first samples of a window
+       are read at once, and so are as many as a thread has before its end, which the groups may lack, and
+       behind it. Where windows are clipped, the first samples that lie far before the grid, and the last ones
+       far behind it, are not there: those next to the grid have the same values as others inside, and stand
+       for them. */
+    CUDA_INLINE void find_long(int place, T (&found)[Samples][1]) const
+    {
+        const int column = begin + place + job.low, end = column + job.span;
+        const int before = within(column, job.seen() - Samples, job.seen_end()) - piece.column;
+        const int behind = within(end, job.seen(), job.seen_end() + 1) - piece.column;
+        const group_range<Samples> all = range();
+        const int own = place / Samples, last = own + job.span / Samples;
+        const auto read_group = [&](int group, order(&least)[1]) { least[0] = groups()[group - all.first]; };
+        order places[Samples];
+
+        read_places(before, places);
+        take_windows<Samples, 1>(
+            job, [&](int k, order(&least)[1]) { least[0] = places[k]; },
+            [&](order(&least)[1]) {
+                take_numbers(read_group, max(own + 1, all.first), min(last, all.end), least);
+                least[0] = lesser(least[0], least_of(behind - Samples));
+                read_places(behind, places);
+            },
+            [&](int o, order(&least)[1]) { least[0] = places[o - 1]; }, found);
+    }
+
     CUDA_INLINE void find(int place, T (&sums)[Samples]) const
     {
-        const int column = begin + place + job.low, last = column + job.span - 1;
         const T *const cells = staged(lane) + place + piece.skipped;
-        const T *const before = cells + within(column, job.seen() - Samples, job.seen_end()) - column;
-        const T *const behind = cells + within(last, job.seen() - 1, job.seen_end()) - last;
-        const auto read = [&](int number, order(&places)[1]) {
-            places[0] = place_of(job, number < Samples ? before[number] : behind[number]);
-        };
         T found[Samples][1];
 
-        if (groups_of<Form>(job) == 0) {
-            find_extremes(job, read, found);
-        } else {
-            const group_range<Samples> all = range();
-            const order *const from = groups() + (place / Samples - all.first);
-            take_windows<Samples, 1>(
-                job, read, all.common(place, job.span),
-                [&](int k, order(&places)[1]) { places[0] = from[k / Samples]; }, found);
-        }
+        if (groups_of<Form>(job) > 0)
+            find_long(place, found);
+        else
+            find_extremes(
+                job, [&](int k, order(&places)[1]) { places[0] = place_of(job, cells[k]); }, found);
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             sums[s] = found[s][0];
