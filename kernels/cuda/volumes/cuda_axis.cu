@@ -10,18 +10,19 @@
  *   Across x, a thread owns 16 bytes of a row and loads each row by itself; its neighbours load it, too, and
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
- *   side share what lies in all of them. If they are long, a block first finds the extremes of groups of as
- *   many samples as a thread has, and what is shared is mostly groups. Then it also computes several tiles
- *   along the axis, one after another, and finds the groups of all of them at once. Where edge rules only
- *   repeat what long windows have inside the grid, groups outside of it are left out.
- * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read, along x
- *   when a piece is brought. The last pass of an unsharp mask ends with what makes the blur sharp.
+ *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
+ *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes. It first finds the
+ *   extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
+ *   computes several tiles along the axis, one after another, whose windows find all in the same lines. Where
+ *   edge rules only repeat what long windows have inside the grid, lines end 16 samples behind it.
+ * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
+ *   and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
+ *   blur sharp.
  * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
  *   neighbours, too.
  * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
  *   where a window does not fit into one.
  * Wins when: taps lie on one axis. */
-#include "kernels/cuda/shared/cuda_march_common.cuh"
 #include "kernels/cuda/shared/cuda_order.cuh"
 #include "cuda_axis.cuh"
 
@@ -50,7 +51,7 @@ template <typename T> struct axis_job {
     int lines;         /* to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
-    int turns; /* tiles that a block computes, one after another along the axis; of chains, one */
+    int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
     int tiles; /* along x: blocks side by side */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
@@ -84,6 +85,18 @@ template <typename T> struct axis_job {
         return end <= gap || from >= gap_end;
     }
 
+    /* Across x, a place of a line by its first sample. Without the launder, compilers would multiply 64 bits
+       by 64. */
+    template <typename Sample> CUDA_INLINE Sample *at(Sample *base, int index) const
+    {
+        typedef typename std::conditional<std::is_const<Sample>::value, const char, char>::type byte;
+        unsigned apart = place;
+        cuda_launder(&apart);
+        const auto bytes = static_cast<unsigned long long>(static_cast<unsigned>(index)) * apart;
+
+        return reinterpret_cast<Sample *>(reinterpret_cast<byte *>(base) + bytes);
+    }
+
     CUDA_INLINE bool holds(int index) const
     {
         return ends && edge.rule == EDGE_HOLD && !cuda_reach::inside(reach, index, places);
@@ -110,64 +123,55 @@ CUDA_INLINE void take_lesser(Order (&least)[Pack], const Order (&places)[Pack])
         least[i] = lesser(least[i], places[i]);
 }
 
-/* What lies in all windows of a thread, by number: from `first` to `end` groups of samples, and single
-   samples from `rest` to the end of the first window. */
-struct common_part {
-    int first, end, rest;
-};
-
-/* The first places of Group windows that begin one behind the other, each of span ≥ Group samples; `read`
-   gives the places of samples by their number. What lies in all windows is taken once; what precedes it
-   counts for the first windows, what follows it for the last ones. Of what lies in all, read_group gives the
-   first places of Group samples at once, by the number of the first of them. */
-template <int Group, int Pack, typename T, typename Read, typename Read_group>
-CUDA_INLINE void take_windows(const axis_job<T> &job, const Read &read, common_part common,
-                              const Read_group &read_group, T (*found)[Pack])
+/* The first places of Group windows that begin one behind the other, each of at least Group samples. What
+   lies in all of them is taken once. `head` gives the samples that the first window begins with, by their
+   number in it; what precedes the last one of these counts for the first windows. `middle` takes all others
+   of the first window. `tail` gives those behind it, from number 1 on, which count for the last windows. */
+template <int Group, int Pack, typename T, typename Head, typename Middle, typename Tail>
+CUDA_INLINE void take_windows(const axis_job<T> &job, const Head &head, const Middle &middle,
+                              const Tail &tail, T (*found)[Pack])
 {
     using Order = typename order_for<T>::type;
-    Order before[Group - 1][Pack], shared[Pack], places[Pack];
+    Order before[Group][Pack], shared[Pack], places[Pack];
 
 #pragma unroll
-    for (int k = 0; k < Group - 1; k++)
-        read(k, before[k]);
+    for (int k = 0; k < Group; k++)
+        head(k, before[k]);
+    cuda_copy(shared, before[Group - 1]);
 #pragma unroll
     for (int k = Group - 3; k >= 0; k--)
         take_lesser(before[k], before[k + 1]);
-    read(Group - 1, shared);
-#pragma unroll 4
-    for (int k = common.first; k < common.end; k += Group) {
-        read_group(k, places);
-        take_lesser(shared, places);
-    }
-#pragma unroll 4
-    for (int k = common.rest; k < job.span; k++) {
-        read(k, places);
-        take_lesser(shared, places);
-    }
+    middle(shared);
 #pragma unroll
     for (int o = 0; o < Group; o++) {
         if (o > 0) {
-            read(job.span - 1 + o, places);
+            tail(o, places);
             take_lesser(shared, places);
         }
 #pragma unroll
-        for (int i = 0; i < Pack; i++) {
-            const Order place =
-                o < Group - 1 ? lesser(before[o < Group - 1 ? o : 0][i], shared[i]) : shared[i];
-            found[o][i] = placed(job, place);
-        }
+        for (int i = 0; i < Pack; i++)
+            found[o][i] = placed(job, o < Group - 1 ? lesser(before[o][i], shared[i]) : shared[i]);
     }
 }
 
 template <int Count, int Group, int Pack, typename T, typename Read>
 CUDA_INLINE void take_groups(const axis_job<T> &job, const Read &read, T (&found)[Count][Pack])
 {
+    using Order = typename order_for<T>::type;
+
 #pragma unroll
     for (int first = 0; first < Count; first += Group) {
-        const auto read_from = [&](int k, typename order_for<T>::type(&places)[Pack]) {
-            read(first + k, places);
-        };
-        take_windows<Group, Pack>(job, read_from, {0, 0, Group}, read_from, &found[first]);
+        take_windows<Group, Pack>(
+            job, [&](int k, Order(&places)[Pack]) { read(first + k, places); },
+            [&](Order(&shared)[Pack]) {
+                Order places[Pack];
+#pragma unroll 4
+                for (int k = first + Group; k < first + job.span; k++) {
+                    read(k, places);
+                    take_lesser(shared, places);
+                }
+            },
+            [&](int o, Order(&places)[Pack]) { read(first + job.span - 1 + o, places); }, &found[first]);
     }
 }
 
@@ -211,64 +215,30 @@ CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&fou
         take_groups<Count, 2>(job, read, found);
 }
 
-/* Groups of samples of a block, one behind the other from place `begin` on, of which only those count that
-   have a place that windows look at. */
-template <int Group> struct group_range {
-    int first, end;
-
-    template <typename T>
-    CUDA_INLINE group_range(const axis_job<T> &job, int begin, int count)
-        : first(max(job.seen() - begin, 0) / Group),
-          end(min(count, (max(job.seen_end() - begin, 0) + Group - 1) / Group))
-    {
-    }
-
-    /* At most, of a launch whose blocks have so many places. */
-    template <typename T> static __host__ __device__ int most(const axis_job<T> &job, int places)
-    {
-        const int count = places / Group, seen = (job.seen_end() - job.seen()) / Group + 2;
-
-        return count < seen ? count : seen;
-    }
-
-    /* What lies in all windows of a thread that has the block's samples from one on. */
-    CUDA_INLINE common_part common(int sample, int span) const
-    {
-        const int whole = span / Group * Group;
-
-        return {max(Group, first * Group - sample), min(whole, end * Group - sample), whole};
-    }
-};
-
-/* Places of a block. */
+/* Places of a block: those of a turn, and of all turns where windows are long. */
 template <typename Form> __host__ __device__ int places_of(const axis_job<typename Form::T> &job)
 {
-    return (Form::Extremes ? job.turns : 1) * (Form::Warps * Form::Samples);
-}
-
-/* Groups of places whose extremes a block finds before those of windows: along x, of each row. */
-template <typename Form> __host__ __device__ int groups_of(const axis_job<typename Form::T> &job)
-{
-    const bool groups = Form::Extremes && job.span >= Form::Grouped;
-
-    return groups ? group_range<Form::Samples>::most(job, places_of<Form>(job) + job.span - 1) : 0;
+    return (Form::Long ? job.turns : 1) * Form::Places;
 }
 
 /* ---- across x ---- */
 
+template <typename Form> struct line_tile;
+template <typename Form> struct row_tile;
+template <typename Form> struct strip_tile;
+
 /* Extremes: whether windows have these instead of sums. */
 template <typename Type, bool Extremes_> struct line_form {
     using T = Type;
-    static constexpr bool Extremes = Extremes_;
+    using tile = line_tile<line_form>;
+    static constexpr bool Extremes = Extremes_, Long = false;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Samples = 8;                    /* below each other, of a thread */
     static constexpr int Ahead = sizeof(T) == 4 ? 1 : 4; /* rows that are loaded before a tap needs them */
-    static constexpr int Slots = Samples + Ahead;
     static constexpr int Warps = sizeof(T) == 4 ? 5 : 8; /* of a block, below each other */
     static constexpr int Threads = Warps * CUDA_WARP;
-    static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples;
-    static constexpr int Grouped = 4 * Samples; /* the shortest windows that gain by groups */
-    static constexpr double Reached = 0.58;     /* of the peak, by long windows */
+    static constexpr int Columns = CUDA_WARP * Pack, Rows = Warps * Samples, Places = Rows;
+    static constexpr double Reached = 0.58; /* of the peak, by the longest windows */
 
     /* Blocks that a multiprocessor should hold. */
     static __host__ __device__ constexpr int residents(int code)
@@ -279,65 +249,39 @@ template <typename Type, bool Extremes_> struct line_form {
     /* Places that it looks up; the last ones are loaded and not used. */
     static __host__ __device__ int sources(const axis_job<T> &job)
     {
-        return places_of<line_form>(job) + job.span - 1 + Ahead;
-    }
-    /* In shared memory, groups come first. */
-    static __host__ __device__ int group_bytes(const axis_job<T> &job)
-    {
-        return groups_of<line_form>(job) * CUDA_WARP * 16;
+        return Rows + job.span - 1 + Ahead;
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(group_bytes(job)) + static_cast<size_t>(sources(job)) * sizeof(int);
+        return static_cast<size_t>(sources(job)) * sizeof(int);
     }
     static dim3 grid(const axis_job<T> &job)
     {
         return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<line_form>(job))),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, Rows)),
                     static_cast<unsigned>(job.lines));
     }
-};
-
-/* Places in shared memory, as a thread has them. */
-template <typename Order> struct alignas(16) group_pack {
-    static constexpr int Pack = 16 / sizeof(Order);
-    Order places[Pack];
 };
 
 template <typename Form> struct line_tile {
     using T = typename Form::T;
     using order = typename order_for<T>::type;
-    static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int x, origin; /* this thread's first column, its block's first place */
-    int begin;           /* its own in this turn */
-    const int *sources;  /* of what the first tap of its first sample reads, and of what lies behind */
+    const int x, origin, begin; /* this thread's first column, its block's first place, and its own */
+    int *const sources;         /* of what the first tap of its first sample reads, and of what lies behind */
     const T *const from;
     const T outside;
-    group_pack<order> *const groups;
 
-    CUDA_INLINE line_tile(const axis_job<T> &job_, char *shared, int *table)
+    CUDA_INLINE line_tile(const axis_job<T> &job_, T *shared)
         : job(job_),
           x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * places_of<Form>(job)),
+          origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
           begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
-          sources(table + (begin - origin)), from(own(job.from)),
-          outside(job.outside(static_cast<int>(blockIdx.z))),
-          groups(reinterpret_cast<group_pack<order> *>(shared))
+          sources(reinterpret_cast<int *>(shared) + (begin - origin)), from(own(job.from)),
+          outside(job.outside(static_cast<int>(blockIdx.z)))
     {
-    }
-
-    /* All groups of the block. */
-    CUDA_INLINE group_range<Samples> range() const
-    {
-        return group_range<Samples>(job, origin + job.low, (places_of<Form>(job) + job.span - 1) / Samples);
-    }
-
-    /* Where a group is, by its number among those that count. */
-    CUDA_INLINE group_pack<order> *group_at(int group) const
-    {
-        return groups + group * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP;
     }
 
     /* Place 0 of this thread's first column. */
@@ -346,21 +290,9 @@ template <typename Form> struct line_tile {
         return first + blockIdx.z * job.line + x;
     }
 
-    /* Without the launder, compilers would multiply 64 bits by 64. */
-    template <typename Sample> CUDA_INLINE Sample *at(Sample *base, int index) const
-    {
-        typedef typename std::conditional<std::is_const<Sample>::value, const char, char>::type byte;
-        unsigned place = job.place;
-        cuda_launder(&place);
-        const unsigned long long bytes =
-            static_cast<unsigned long long>(static_cast<unsigned>(index)) * place;
-
-        return reinterpret_cast<Sample *>(reinterpret_cast<byte *>(base) + bytes);
-    }
-
     CUDA_INLINE int last_read() const
     {
-        return min(origin + places_of<Form>(job), job.end) - 1 + job.low + job.span - 1;
+        return min(origin + Form::Rows, job.end) - 1 + job.low + job.span - 1;
     }
 
     /* Whether no thread of the block has to look whether a row lies outside the grid. */
@@ -376,13 +308,13 @@ template <typename Form> struct line_tile {
         if (!Inside && source < 0)
             cuda_fill(row, outside);
         else
-            cuda_load_packs<Pack>(at(from, source), row);
+            cuda_load_packs<Pack>(job.at(from, source), row);
     }
 
     /* A line of what an earlier launch has left. */
     CUDA_INLINE void resume(int o, T (&sums)[Pack]) const
     {
-        cuda_load_packs<Pack>(at(own(job.to), min(begin + o, job.end - 1)), sums);
+        cuda_load_packs<Pack>(job.at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
     CUDA_INLINE void hold(T (&sums)[Samples][Pack]) const
@@ -390,7 +322,7 @@ template <typename Form> struct line_tile {
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             if (job.holds(begin + o))
-                cuda_load_packs<Pack>(at(from, min(begin + o, job.end - 1)), sums[o]);
+                cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
         }
     }
 
@@ -402,7 +334,7 @@ template <typename Form> struct line_tile {
 
 #pragma unroll
         for (int o = 0; o < Samples; o++)
-            cuda_load_packs<Pack>(at(kept, min(begin + o, job.end - 1)), originals[o]);
+            cuda_load_packs<Pack>(job.at(kept, min(begin + o, job.end - 1)), originals[o]);
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
 #pragma unroll
@@ -421,13 +353,13 @@ template <typename Form> struct line_tile {
         for (int o = 0; o < Samples; o++) {
             if (begin + o >= job.end)
                 break;
-            cuda_store_columns<Pack>(at(own(job.to), begin + o) - x, x, x, job.nx, sums[o]);
+            cuda_store_columns<Pack>(job.at(own(job.to), begin + o) - x, x, x, job.nx, sums[o]);
         }
     }
 
     template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
     {
-        axis_chain_lines<Slots, Inside>(
+        axis_chain_lines<Samples + Form::Ahead, Inside>(
             job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
     }
 
@@ -441,40 +373,10 @@ template <typename Form> struct line_tile {
             places[i] = place_of(job, row[i]);
     }
 
-    /* The first places of as many rows as a thread has, for all threads of the block: warps share the groups,
-       of which the first begins with the first row that the block reads. */
-    template <bool Inside> CUDA_INLINE void make_groups() const
-    {
-        const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
-        const group_range<Samples> all = range();
-
-        for (int group = all.first + warp; group < all.end && x < job.nx; group += Form::Warps) {
-            order least[Pack], places[Pack];
-            const int number = (group - warp) * Samples;
-            read_places<Inside>(number, least);
-#pragma unroll
-            for (int k = 1; k < Samples; k++) {
-                read_places<Inside>(number + k, places);
-                take_lesser(least, places);
-            }
-            cuda_copy(group_at(group - all.first)->places, least);
-        }
-    }
-
     template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
     {
-        const auto read = [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); };
-        const group_range<Samples> all = range();
-        const int first = (begin - origin) / Samples - all.first;
-        const auto read_group = [&](int number, order(&places)[Pack]) {
-            const group_pack<order> group = *group_at(first + number / Samples);
-            cuda_copy(places, group.places);
-        };
-
-        if (groups_of<Form>(job) == 0)
-            find_extremes(job, read, found);
-        else
-            take_windows<Samples, Pack>(job, read, all.common(begin - origin, job.span), read_group, found);
+        find_extremes(
+            job, [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); }, found);
 #pragma unroll
         for (int o = 0; o < Samples && job.resumes; o++) {
             T earlier[Pack];
@@ -483,16 +385,8 @@ template <typename Form> struct line_tile {
         }
     }
 
-    /* Go on to the next tile of the block. False: this thread has no part of it. */
-    CUDA_INLINE bool move_on()
-    {
-        begin += Form::Rows;
-        sources += Form::Rows;
-        return begin < min(origin + places_of<Form>(job), job.end);
-    }
-
     /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
-    template <bool Inside> CUDA_INLINE void run() const
+    template <bool Inside> CUDA_INLINE void compute() const
     {
         T sums[Samples][Pack];
 
@@ -509,99 +403,218 @@ template <typename Form> struct line_tile {
         }
         store(sums);
     }
+
+    CUDA_INLINE void run() const
+    {
+        axis_look_up(sources - (begin - origin), Form::sources(job), origin + job.low, origin + job.low,
+                     last_read(), job.edge.rule, job.places);
+        __syncthreads();
+        if (x >= job.nx || begin >= job.end)
+            return;
+        if (is_inside())
+            compute<true>();
+        else
+            compute<false>();
+    }
 };
 
-/* ---- along x ---- */
+/* ---- long windows ---- */
 
 __host__ __device__ inline int within(int place, int least, int most)
 {
     return place < least ? least : place > most ? most : place;
 }
 
-/* A piece of a row with what its taps reach, in whole packs: its first column, where among its cells the
-   first tap of the first sample stands, and how many packs there are. Where windows are clipped, so is the
-   piece, but for as many columns beside the grid as a thread has samples; the first tap may then stand before
-   it. */
-template <typename T, int Samples> struct row_piece {
-    int column, skipped, packs;
+/* A piece of a line with what its taps reach, in units as the form fetches them: its first place, where among
+   its cells the first tap of the first sample stands, and how many cells there are. Where windows are
+   clipped, so is the piece, but for as many places beside the grid as a thread has samples; the first tap may
+   then stand before it. Groups of as many samples as a thread has begin with that tap; of these, only those
+   count that have a place that windows look at. */
+template <typename Form> struct line_piece {
+    static constexpr int Unit = Form::Unit, Samples = Form::Samples;
+    int column, skipped, cells, group, group_end;
 
-    CUDA_INLINE row_piece(const axis_job<T> &job, int begin, int columns)
+    CUDA_INLINE line_piece(const axis_job<typename Form::T> &job, int begin, int places)
     {
-        const int pack = cuda_pack_of<T>::samples;
-        const int end = begin + columns + job.low + job.span - 1;
+        const int first = begin + job.low, reached = places + job.span - 1;
 
-        column = within(begin - axis_columns_before<T>(job.low), job.seen() - Samples,
-                        job.seen_end() / pack * pack - Samples);
-        skipped = begin + job.low - column;
-        packs = (within(end, job.seen() + Samples, job.seen_end() + Samples) - column + pack - 1) / pack;
+        column = within(begin - axis_places_before<Unit>(job.low), job.seen() - Samples,
+                        job.seen_end() / Unit * Unit - Samples);
+        skipped = first - column;
+        cells = within(first + reached, job.seen() + Samples, job.seen_end() + Samples) - column;
+        cells = (cells + Unit - 1) / Unit * Unit;
+        group = max(job.seen() - first, 0) / Samples;
+        group_end = min(reached, max(job.seen_end() - first, 0) + Samples - 1) / Samples;
+    }
+
+    /* Cells at most, of a launch. No more groups count than these have room for. */
+    static __host__ __device__ int most_cells(const axis_job<typename Form::T> &job)
+    {
+        const int reached = axis_places_before<Unit>(job.low) + job.low + places_of<Form>(job) + job.span - 1;
+
+        return within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
     }
 };
 
-template <typename Type, bool Extremes_> struct row_form {
+/* Shift out as many of the first samples as wanted, fewer than 2 · Most. */
+template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted, T (&samples)[Count])
+{
+#pragma unroll
+    for (int k = 0; k + Most < Count; k++)
+        samples[k] = (wanted & Most) != 0 ? cuda_in_register(samples[k + Most]) : samples[k];
+    if constexpr (Most > 1)
+        shift_out<Most / 2>(wanted, samples);
+}
+
+/* Extremes of long windows, of lines whose pieces lie in shared memory. Several threads have samples of the
+   same line. */
+template <typename Form> struct long_windows {
+    using T = typename Form::T;
+    using order = typename order_for<T>::type;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples;
+    static constexpr int Step = Form::Unit == 1 ? Form::Columns : 1; /* samples from a cell to the next */
+
+    const axis_job<T> &job;
+    const int begin; /* the tile's first place */
+    const line_piece<Form> &piece;
+    const T *const cells; /* of this thread's line */
+    order *const groups;  /* the same */
+
+    /* The places of as many samples as a thread has, from a cell on. Across x, lanes read samples side by
+       side. Along x, each lane reads whole packs of its own row. These come from all banks, and single
+       samples would come from every fourth one. Up to Pack − 1 samples that precede the wanted ones are then
+       shifted out. */
+    CUDA_INLINE void read(int cell, order (&found)[Samples]) const
+    {
+        T values[Samples + Pack];
+
+        if constexpr (Step == 1) {
+            cuda_load_packs<Samples + Pack>(cells + cell / Pack * Pack, values);
+            shift_out<Pack / 2>(cell % Pack, values);
+        }
+#pragma unroll
+        for (int k = 0; k < Samples; k++)
+            found[k] = place_of(job, Step == 1 ? values[k] : cells[(cell + k) * Step]);
+    }
+
+    /* The least of them. */
+    CUDA_INLINE order least_of(int cell) const
+    {
+        order found[Samples];
+
+        read(cell, found);
+#pragma unroll
+        for (int k = 1; k < Samples; k++)
+            found[0] = lesser(found[0], found[k]);
+        return found[0];
+    }
+
+    /* The extremes of all groups of the line, which its threads share. They are seen after a barrier. */
+    CUDA_INLINE void make_groups(int unit) const
+    {
+        for (int group = piece.group + unit; group < piece.group_end; group += Form::Units)
+            groups[(group - piece.group) * Step] = least_of(piece.skipped + group * Samples);
+    }
+
+    /* Of windows whose first samples lie at a place of the tile. Behind the samples that the first of them
+       begins with, there are the whole groups in it, and then fewer samples than a group has. So many are
+       taken before its end, whether or not groups have them, that all counts are known to the compiler. Where
+       windows are clipped, the first samples that lie far before the grid, and the last ones far behind it,
+       are not there: those next to the grid have the same values as others inside, and stand for them. */
+    CUDA_INLINE void find(int place, T (&found)[Samples][1]) const
+    {
+        const int first = begin + place + job.low, end = first + job.span;
+        const int before = within(first, job.seen() - Samples, job.seen_end()) - piece.column;
+        const int behind = within(end, job.seen(), job.seen_end() + 1) - piece.column;
+        const int own = place / Samples, last = own + job.span / Samples;
+        order samples[Samples];
+
+        read(before, samples);
+        take_windows<Samples, 1>(
+            job, [&](int k, order(&least)[1]) { least[0] = samples[k]; },
+            [&](order(&least)[1]) {
+#pragma unroll 4
+                for (int group = max(own + 1, piece.group); group < min(last, piece.group_end); group++)
+                    least[0] = lesser(least[0], groups[(group - piece.group) * Step]);
+                least[0] = lesser(least[0], least_of(behind - Samples));
+                read(behind, samples);
+            },
+            [&](int o, order(&least)[1]) { least[0] = samples[o - 1]; }, found);
+    }
+};
+
+/* ---- along x ---- */
+
+/* Long: whether windows are long. Blocks then have half as many rows, so that a multiprocessor holds several
+   blocks even of long pieces. */
+template <typename Type, bool Extremes_, bool Long_> struct row_form {
     using T = Type;
-    static constexpr bool Extremes = Extremes_;
-    static constexpr int Pack = cuda_pack_of<T>::samples;
-    static constexpr int Samples = 16;                   /* side by side, of a thread */
-    static constexpr int Slots = Samples / Pack + 1;     /* packs */
-    static constexpr int Warps = sizeof(T) == 4 ? 8 : 4; /* of a block, side by side */
-    static constexpr int Threads = Warps * CUDA_WARP;
-    static constexpr int Columns = Warps * Samples, Rows = CUDA_WARP;
-    static constexpr int Grouped = 3 * Samples; /* the shortest windows that gain by groups */
-    static constexpr int Fetching = 8;          /* lanes that bring a row */
-    static constexpr double Reached = 0.52;     /* of the peak, by long windows */
+    using tile = row_tile<row_form>;
+    static constexpr bool Extremes = Extremes_, Long = Long_;
+    static constexpr int Pack = cuda_pack_of<T>::samples, Unit = Pack;
+    static constexpr int Samples = 16; /* side by side, of a thread */
+    static constexpr int Threads = (Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
+    static constexpr int Rows = Long ? CUDA_WARP / 2 : CUDA_WARP;
+    static constexpr int Units = Threads / Rows; /* threads side by side, of a row */
+    static constexpr int Columns = Units * Samples, Places = Columns;
+    static constexpr int Fetching = Long ? Units : 8;     /* lanes that bring a row */
+    static constexpr int Storing = Columns / Pack;        /* and those that store one */
+    static constexpr double Reached = Long ? 0.25 : 0.52; /* of the peak, by the longest windows */
 
-    static_assert(Columns / Pack == CUDA_WARP, "a warp stores a row of a piece");
-
-    /* Before 8.6, ptxas wants more registers. */
+    /* Of long windows, as many as rows of 512 samples leave room for. Before 8.6, ptxas wants more registers.
+     */
     static __host__ __device__ constexpr int residents(int code)
     {
         return cuda_residents(code, Threads,
-                              (sizeof(T) == 4 ? 5 - (Extremes && code < 90) : 6 - Extremes) - (code < 86));
+                              Long             ? Pack
+                              : sizeof(T) == 4 ? 5 - (Extremes && code < 90) - (code < 86)
+                                               : 6 - Extremes - (code < 86));
     }
-    /* In shared memory, pieces come first, then the groups of each row, an odd number from a row to the next.
-       If pieces are clipped, later turns read where the results of a turn would go; these are then behind. */
-    static __host__ __device__ int piece_bytes(const axis_job<T> &job)
+    /* Samples from a row to the next: an odd number of units. Lanes, each in its row, then use all banks. */
+    static __host__ __device__ int pitch(int samples, int unit)
     {
-        const int reached =
-            axis_columns_before<T>(job.low) + job.low + places_of<row_form>(job) + job.span - 1;
-        const int cells = within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
-
-        return Rows * ((cells + Pack - 1) / Pack | 1) * 16;
+        return ((samples + unit - 1) / unit | 1) * unit;
     }
-    static __host__ __device__ int group_bytes(const axis_job<T> &job)
+    static __host__ __device__ int cell_pitch(const axis_job<T> &job)
     {
-        return groups_of<row_form>(job) > 0
-                   ? Rows * (groups_of<row_form>(job) | 1) * static_cast<int>(sizeof(T))
-                   : 0;
+        return pitch(line_piece<row_form>::most_cells(job), Pack);
     }
-    static constexpr int ResultPitch = CUDA_WARP | 1; /* in packs */
+    /* Here units are 8 bytes: half a warp reads a group of each row, and the other half the one behind it. */
+    static __host__ __device__ int group_pitch(const axis_job<T> &job)
+    {
+        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, Pack / 2) : 0;
+    }
+    /* In shared memory, pieces come first, then the groups of each row. If pieces are clipped, later turns
+       read where the results of a turn would go; these are then behind. */
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(piece_bytes(job)) + static_cast<size_t>(group_bytes(job)) +
-               (job.clips ? static_cast<size_t>(Rows * ResultPitch * 16) : 0);
+        return static_cast<size_t>(cell_pitch(job) + group_pitch(job) +
+                                   (job.clips ? pitch(Columns, Pack) : 0)) *
+               Rows * sizeof(T);
     }
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(job.tiles * cuda_ceil_divide(job.lines, Rows)));
+        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, places_of<row_form>(job)) *
+                                          cuda_ceil_divide(job.lines, Rows)));
     }
 };
 
 template <typename Form> struct row_tile {
     using T = typename Form::T;
     using order = typename order_for<T>::type;
-    static constexpr int Pack = Form::Pack, Samples = Form::Samples, Slots = Form::Slots;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int lane, warp;
-    const int begin;   /* the tile's first column */
-    const int columns; /* that threads have, the last of them behind the grid */
-    const row_piece<T, Samples> piece;
+    const int own, unit; /* this thread's row, and its number among those of the row */
+    const int begin;     /* the tile's first column */
+    const int columns;   /* that threads have, the last of them behind the grid */
+    const line_piece<Form> piece;
     const int first, rows; /* its first row, and how many there are */
-    char *const shared;
+    T *const shared;
 
-    CUDA_INLINE row_tile(const axis_job<T> &job_, char *shared_)
-        : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
-          warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
+    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared_)
+        : job(job_), own(static_cast<int>(threadIdx.x) % Form::Rows),
+          unit(static_cast<int>(threadIdx.x) / Form::Rows),
           begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
           columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
           piece(job, begin, columns),
@@ -610,10 +623,9 @@ template <typename Form> struct row_tile {
     {
     }
 
-    /* Rows are an odd number of packs apart, so that lanes, each in its row, use all banks. */
     CUDA_INLINE T *staged(int row) const
     {
-        return reinterpret_cast<T *>(shared) + row * (piece.packs | 1) * Pack;
+        return shared + row * Form::cell_pitch(job);
     }
 
     /* Rows behind the last one are read from it. */
@@ -624,16 +636,16 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch_packs() const
     {
-        const int own = lane % Form::Fetching * Pack, end = piece.packs * Pack, column = piece.column;
+        const int before = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, column = piece.column;
         const unsigned last = static_cast<unsigned>(max(job.nx - Pack + 1, 0)); /* columns of whole packs */
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
             const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
-            const T *from = job.from + read(row) * job.line + column + own;
-            T *to = staged(row) + own;
+            const T *from = job.from + read(row) * job.line + column + before;
+            T *to = staged(row) + before;
 #pragma unroll 1
-            for (int i = own; i < end; i += Form::Fetching * Pack) {
+            for (int i = before; i < piece.cells; i += Form::Fetching * Pack) {
                 cuda_copy_async_if<16>(static_cast<unsigned>(column + i) < last, to, from);
                 from += Form::Fetching * Pack;
                 to += Form::Fetching * Pack;
@@ -643,14 +655,14 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch() const
     {
-        const int column = piece.column, end = piece.packs * Pack;
+        const int column = piece.column, end = piece.cells;
         const int before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
         fetch_packs();
         if (before > 0 || behind < end)
-            axis_fetch_outside(job.from + read(lane) * job.line, staged(lane), column, before, behind, end,
-                               job.nx, job.edge.rule, job.outside(read(lane)));
+            axis_fetch_outside(job.from + read(own) * job.line, staged(own), column, before, behind, end,
+                               job.nx, job.edge.rule, job.outside(read(own)), unit, Form::Units);
         cuda_commit_copies();
         cuda_await_copies<0>();
         __syncthreads();
@@ -660,7 +672,7 @@ template <typename Form> struct row_tile {
     CUDA_INLINE void resume(int place, T (&sums)[Samples]) const
     {
         const int column = begin + place;
-        const T *const row = job.to + read(lane) * job.line;
+        const T *const row = job.to + read(own) * job.line;
 #pragma unroll
         for (int s = 0; s < Samples; s++) {
             if (column + s < job.nx)
@@ -674,62 +686,26 @@ template <typename Form> struct row_tile {
         cuda_fill(sums, -T(0));
         if (job.resumes)
             resume(place, sums);
-        axis_chain_cells(job, staged(lane) + place, piece.skipped, sums);
+        axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
     }
 
-    /* Of this lane's row. */
-    CUDA_INLINE order *groups() const
+    CUDA_INLINE long_windows<Form> windows() const
     {
-        return reinterpret_cast<order *>(shared + Form::piece_bytes(job)) + lane * (groups_of<Form>(job) | 1);
+        order *const groups = reinterpret_cast<order *>(shared + Form::Rows * Form::cell_pitch(job));
+
+        return {job, begin, piece, staged(own), groups + own * Form::group_pitch(job)};
     }
 
-    /* All groups of a row. */
-    CUDA_INLINE group_range<Samples> range() const
-    {
-        return group_range<Samples>(job, begin + job.low, (columns + job.span - 1) / Samples);
-    }
-
-    /* Groups begin with the first column that the tile reads, and warps share them. Every eighth lane has its
-       row in the same banks, so that these lanes go through a pack in other orders. */
-    CUDA_INLINE void make_groups() const
-    {
-        const group_range<Samples> all = range();
-        const int swapped = lane / 8 % Pack;
-        const T *const cells = staged(lane) + piece.skipped;
-
-        for (int group = all.first + warp; group < all.end; group += Form::Warps) {
-            order least = place_of(job, cells[group * Samples + swapped]);
-#pragma unroll
-            for (int k = 1; k < Samples; k++)
-                least = lesser(least, place_of(job, cells[group * Samples + (k ^ swapped)]));
-            groups()[group - all.first] = least;
-        }
-        __syncthreads();
-    }
-
-    /* The extremes of windows whose first samples lie at a place of the tile. Of long windows, the first
-       samples that lie far before the grid, and the last ones far behind it, are not there: those next to the
-       grid have the same values as others inside, and stand for them. */
     CUDA_INLINE void find(int place, T (&sums)[Samples]) const
     {
-        const int column = begin + place + job.low, last = column + job.span - 1;
-        const T *const cells = staged(lane) + place + piece.skipped;
-        const T *const before = cells + within(column, job.seen() - Samples, job.seen_end()) - column;
-        const T *const behind = cells + within(last, job.seen() - 1, job.seen_end()) - last;
-        const auto read = [&](int number, order(&places)[1]) {
-            places[0] = place_of(job, number < Samples ? before[number] : behind[number]);
-        };
+        const T *const cells = staged(own) + place + piece.skipped;
         T found[Samples][1];
 
-        if (groups_of<Form>(job) == 0) {
-            find_extremes(job, read, found);
-        } else {
-            const group_range<Samples> all = range();
-            const order *const from = groups() + (place / Samples - all.first);
-            take_windows<Samples, 1>(
-                job, read, all.common(place, job.span),
-                [&](int k, order(&places)[1]) { places[0] = from[k / Samples]; }, found);
-        }
+        if constexpr (Form::Long)
+            windows().find(place, found);
+        else
+            find_extremes(
+                job, [&](int k, order(&places)[1]) { places[0] = place_of(job, cells[k]); }, found);
 #pragma unroll
         for (int s = 0; s < Samples; s++)
             sums[s] = found[s][0];
@@ -744,10 +720,10 @@ template <typename Form> struct row_tile {
     /* Where a row of the results of a turn is. */
     CUDA_INLINE T *results(int turn, int row) const
     {
-        T *const behind = reinterpret_cast<T *>(shared + Form::piece_bytes(job) + Form::group_bytes(job));
+        T *const behind = shared + Form::Rows * (Form::cell_pitch(job) + Form::group_pitch(job));
 
-        return Form::Extremes && job.clips ? behind + row * Form::ResultPitch * Pack
-                                           : staged(row) + turn * Form::Columns;
+        return Form::Long && job.clips ? behind + row * Form::pitch(Form::Columns, Pack)
+                                       : staged(row) + turn * Form::Columns;
     }
 
     /* Samples with a tap outside the grid keep their value. */
@@ -764,17 +740,19 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int place = turn * Form::Columns + lane * Pack, x = begin + place;
-        T *to = job.to + (first + warp) * job.line;
+        const int column = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
+        const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
+        const int x = begin + turn * Form::Columns + column, step = Form::Threads / Form::Storing;
+        T *to = job.to + (first + row_of_block) * job.line;
 
 #pragma unroll 1
-        for (int row = warp; row < rows && x < job.nx; row += Form::Warps) {
+        for (int row = row_of_block; row < rows && x < job.nx; row += step) {
             T sums[Pack];
-            cuda_load_packs<Pack>(results(turn, row) + lane * Pack, sums);
+            cuda_load_packs<Pack>(results(turn, row) + column, sums);
             if (job.edge.rule == EDGE_HOLD)
                 hold(row, x, sums);
             cuda_store_columns<Pack>(to, x, x, job.nx, sums);
-            to += Form::Warps * job.line;
+            to += step * job.line;
         }
     }
 
@@ -782,14 +760,16 @@ template <typename Form> struct row_tile {
     CUDA_INLINE void run() const
     {
         const int turns = places_of<Form>(job) / Form::Columns;
-        const bool at_once = Form::Extremes && job.clips;
+        const bool at_once = Form::Long && job.clips;
 
         fetch();
-        if (groups_of<Form>(job) > 0)
-            make_groups();
+        if constexpr (Form::Long) {
+            windows().make_groups(unit);
+            __syncthreads();
+        }
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
-            const int place = turn * Form::Columns + warp * Samples;
+            const int place = turn * Form::Columns + unit * Samples;
             const bool works = place < columns;
             T sums[Samples];
 
@@ -801,7 +781,7 @@ template <typename Form> struct row_tile {
             }
             __syncthreads();
             if (works)
-                cuda_put(results(turn, lane) + warp * Samples, sums);
+                cuda_put(results(turn, own) + unit * Samples, sums);
             if (at_once) {
                 __syncthreads();
                 store(turn);
@@ -814,44 +794,138 @@ template <typename Form> struct row_tile {
     }
 };
 
-template <typename T, bool Extremes> CUDA_INLINE void run(row_form<T, Extremes>, const axis_job<T> &job)
-{
-    CUDA_SHARED(char, shared);
+/* ---- long windows across x ---- */
 
-    row_tile<row_form<T, Extremes>>(job, shared).run();
-}
-template <typename T, bool Extremes> CUDA_INLINE void run(line_form<T, Extremes>, const axis_job<T> &job)
-{
-    using form = line_form<T, Extremes>;
-    CUDA_SHARED(char, shared);
-    int *const table = reinterpret_cast<int *>(shared + form::group_bytes(job));
-    line_tile<form> tile(job, shared, table);
+/* A strip is as wide as a line of the memory. A warp reads its places side by side, in f64 of two rows. */
+template <typename Type> struct strip_form {
+    using T = Type;
+    using tile = strip_tile<strip_form>;
+    static constexpr bool Extremes = true, Long = true;
+    static constexpr int Pack = cuda_pack_of<T>::samples, Unit = 1;
+    static constexpr int Samples = 16; /* below each other, of a thread */
+    static constexpr int Threads = 8 * CUDA_WARP;
+    static constexpr int Columns = 128 / sizeof(T);
+    static constexpr int Units = Threads / Columns; /* threads below each other, of a column */
+    static constexpr int Rows = Units * Samples, Places = Rows;
+    static constexpr double Reached = 0.27; /* of the peak */
 
-    axis_look_up(table, form::sources(job), tile.origin + job.low, tile.origin + job.low, tile.last_read(),
-                 job.edge.rule, job.places);
-    __syncthreads();
-    if (groups_of<form>(job) > 0) {
-        if (tile.is_inside())
-            tile.template make_groups<true>();
-        else
-            tile.template make_groups<false>();
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads, 3);
+    }
+    /* Groups are behind the piece. */
+    static size_t shared_bytes(const axis_job<T> &job)
+    {
+        const int cells = line_piece<strip_form>::most_cells(job);
+
+        return static_cast<size_t>(cells + cells / Samples) * Columns * sizeof(T);
+    }
+    static dim3 grid(const axis_job<T> &job)
+    {
+        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
+                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job))),
+                    static_cast<unsigned>(job.lines));
+    }
+};
+
+template <typename Form> struct strip_tile {
+    using T = typename Form::T;
+    using order = typename order_for<T>::type;
+    static constexpr int Pack = Form::Pack, Samples = Form::Samples;
+
+    const axis_job<T> &job;
+    const int x, unit;       /* this thread's column, and its number among those of the column */
+    const int columns;       /* of the strip */
+    const int begin, places; /* the tile's first place, and how many threads have, the last behind the grid */
+    const line_piece<Form> piece;
+    T *const shared;
+    const T *const from; /* place 0 of the strip */
+    T *const to;         /* the same */
+
+    CUDA_INLINE strip_tile(const axis_job<T> &job_, T *shared_)
+        : job(job_), x(static_cast<int>(threadIdx.x) % Form::Columns),
+          unit(static_cast<int>(threadIdx.x) / Form::Columns),
+          columns(min(Form::Columns, job.nx - static_cast<int>(blockIdx.x) * Form::Columns)),
+          begin(job.first + static_cast<int>(blockIdx.y) * places_of<Form>(job)),
+          places(min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples)),
+          piece(job, begin, places), shared(shared_),
+          from(job.from + blockIdx.z * job.line + blockIdx.x * Form::Columns), to(job.to + (from - job.from))
+    {
+    }
+
+    /* What only places behind the last one to compute read may not be of the field, so the last one that is
+       read stands for it. */
+    CUDA_INLINE void fetch() const
+    {
+        const enum edge_rule rule = job.edge.rule == EDGE_HOLD ? EDGE_NEAREST : job.edge.rule;
+        const int lanes = Form::Columns / Pack; /* that bring a row */
+        const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
+        const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
+        T outside[Pack];
+
+        cuda_fill(outside, job.outside(static_cast<int>(blockIdx.z)));
+#pragma unroll 1
+        for (int i = static_cast<int>(threadIdx.x) / lanes; i < piece.cells && column < columns;
+             i += Form::Threads / lanes) {
+            const int source = cuda_near_index(rule, min(piece.column + i, last), job.places);
+            T *const cells = shared + i * Form::Columns + column;
+            if (source < 0)
+                cuda_put(cells, outside);
+            else
+                cuda_copy_async<16>(cells, job.at(from, source) + column);
+        }
+        cuda_commit_copies();
+        cuda_await_copies<0>();
         __syncthreads();
     }
-    if (tile.x >= job.nx || tile.begin >= job.end)
-        return;
-    do {
-        if (tile.is_inside())
-            tile.template run<true>();
-        else
-            tile.template run<false>();
-    } while (Extremes && tile.move_on());
-}
+
+    /* The results at a place of the tile, after those of an earlier launch. Samples with a tap outside the
+       grid keep their value. */
+    CUDA_INLINE void store(int place, T (&found)[Samples][1]) const
+    {
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            const int index = begin + place + o;
+            if (index >= job.end)
+                break;
+            T *const result = job.at(to, index) + x;
+            if (job.resumes || job.edge.rule == EDGE_HOLD) {
+                cuda_keep_branch();
+                if (job.resumes)
+                    join_extremes(job, {*result}, found[o]);
+                if (job.holds(index))
+                    found[o][0] = job.at(from, index)[x];
+            }
+            *result = found[o][0];
+        }
+    }
+
+    CUDA_INLINE void run() const
+    {
+        order *const groups =
+            reinterpret_cast<order *>(shared + line_piece<Form>::most_cells(job) * Form::Columns);
+        const long_windows<Form> windows = {job, begin, piece, shared + x, groups + x};
+
+        fetch();
+        if (x < columns)
+            windows.make_groups(unit);
+        __syncthreads();
+#pragma unroll 1
+        for (int place = unit * Samples; place < places && x < columns; place += Form::Places) {
+            T found[Samples][1];
+            windows.find(place, found);
+            store(place, found);
+        }
+    }
+};
 
 template <typename Form>
 __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
     axis_kernel(const __grid_constant__ axis_job<typename Form::T> job)
 {
-    run(Form(), job);
+    CUDA_SHARED(typename Form::T, shared);
+
+    typename Form::tile(job, shared).run();
 }
 
 /* ---- the host ---- */
@@ -888,77 +962,74 @@ bool has_few_gaps(const struct op *op)
     return gaps == 0 || (op->kind != OP_RANK && gaps <= 2 && op->tap_count > 2 * gaps + 1);
 }
 
-/* Call act with the form for an op. */
-template <typename T, typename Act> auto with_form(const struct op *op, Act act)
+/* Call act with the form for an op's launch of so many taps. */
+template <typename T, typename Act> auto with_form(const struct op *op, int span, Act act)
 {
-    if (op->kind == OP_RANK)
-        return axis_of(op) == AXIS_X ? act(row_form<T, true>()) : act(line_form<T, true>());
-    return axis_of(op) == AXIS_X ? act(row_form<T, false>()) : act(line_form<T, false>());
+    const bool along_x = axis_of(op) == AXIS_X;
+    using long_row = row_form<T, true, true>;
+
+    if (op->kind != OP_RANK)
+        return along_x ? act(row_form<T, false, false>()) : act(line_form<T, false>());
+    if (span < (along_x ? 3 : 2) * long_row::Samples) /* groups would gain nothing */
+        return along_x ? act(row_form<T, true, false>()) : act(line_form<T, true>());
+    return along_x ? act(long_row()) : act(strip_form<T>());
 }
 
 template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
 {
-    return with_form<T>(op, [&](auto form) { return decltype(form)::shared_bytes(job); });
+    return with_form<T>(op, job.span, [&](auto form) { return decltype(form)::shared_bytes(job); });
 }
 
 /* Whether windows of a launch are clipped, if that fits. Along x, results then take a place of their own,
    which pays where windows are long beside rows. */
 template <typename T> bool clips(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
-    const bool along_x = axis_of(op) == AXIS_X;
-
     job.turns = 1;
-    job.clips = op->kind == OP_RANK && op_reads_itself_outside(op) &&
-                job.span >= (along_x ? row_form<T, true>::Grouped : line_form<T, true>::Grouped) &&
-                (!along_x || 4 * job.span >= job.places);
+    job.clips = op_reads_itself_outside(op) && (axis_of(op) != AXIS_X || 4 * job.span >= job.places) &&
+                with_form<T>(op, job.span, [](auto form) { return decltype(form)::Long; });
     return job.clips && bytes_of(op, job) <= limits->shared_per_block;
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
-   clipped window, if that fits; else up to four times as many as there are weights, in 160 KiB. */
+   clipped window, if that fits; else what fits beside the places of a turn, wherever the window begins. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
-    const int times = static_cast<int>(limits->shared_per_block / (40 * 1024));
-
     job.low = offset_along(axis_of(op), &op->taps[0]);
     job.span = span_of(op);
+    if (op->kind != OP_RANK)
+        return axis_job<T>::Most;
     if (clips(limits, op, job))
         return job.span;
-    return (op->kind == OP_RANK ? std::max(1, std::min(times, 4)) : 1) * axis_job<T>::Most;
+    job.low = cuda_pack_of<T>::samples - 1;
+    job.span = std::min(job.span, static_cast<int>(limits->shared_per_block / 64)); /* a place of a piece */
+    job.turns = 1;
+    job.clips = false;
+    while (bytes_of(op, job) > limits->shared_per_block)
+        job.span--;
+    return job.span;
 }
 
-/* Turns of a block that finds extremes of long windows, with which an H100 is fastest. Windows read more than
-   a turn computes, and turns of one block read it once; but all multiprocessors need several blocks. */
-template <typename T> int turns_across(const struct cuda_limits *limits, const axis_job<T> &job)
+/* Turns of a block that finds extremes of long windows. Windows read more than a turn computes, and turns of
+   one block read it once; but all multiprocessors need several blocks. Where several fit into one
+   multiprocessor, one fetches while another computes. That matters more than reading everything up to one and
+   a half times. */
+template <typename Form> int turns_of(const struct cuda_limits *limits, axis_job<typename Form::T> job)
 {
-    using form = line_form<T, true>;
-    const long long blocks = cuda_ceil_divide(job.nx, form::Columns) * static_cast<long long>(job.lines) *
-                             cuda_ceil_divide(job.end - job.first, form::Rows);
-    const int most = static_cast<int>(std::min(blocks / (12 * limits->multiprocessors), 4ll));
-    const int seen = job.clips ? std::min(job.span, job.places) : job.span;
-    const int wished = seen < 7 * form::Rows ? 2 : seen < 14 * form::Rows ? 3 : 4;
-
-    return job.span < form::Grouped ? 1 : std::max(1, std::min(most, wished));
-}
-
-/* Along x: four turns of a clipped piece, or two, if two such blocks fit a multiprocessor; else one block has
-   it alone and takes up to eight. */
-template <typename T> int turns_along(const struct cuda_limits *limits, axis_job<T> job)
-{
-    using form = row_form<T, true>;
-    const auto is_paired = [&](int turns) {
-        job.turns = turns;
-        return 2 * form::shared_bytes(job) <= limits->shared_per_block;
-    };
-    const long long tiles = cuda_ceil_divide(job.nx, form::Columns);
-    const long long blocks = tiles * cuda_ceil_divide(job.lines, form::Rows);
-    const long long most = std::min(tiles, blocks / (2 * limits->multiprocessors));
-    const int wished = job.span < form::Grouped                                 ? 1
-                       : job.clips && job.span >= form::Columns && is_paired(4) ? 4
-                       : is_paired(2)                                           ? 2
-                                                                                : 8;
-
-    return std::max(1, static_cast<int>(std::min<long long>(most, wished)));
+    job.turns = 1;
+    const dim3 grid = Form::grid(job);
+    const long long blocks = static_cast<long long>(grid.x) * grid.y * grid.z / (2 * limits->multiprocessors);
+    const long long all = cuda_ceil_divide(job.end - job.first, Form::Places);
+    const int most = Form::Long ? static_cast<int>(std::max(1ll, std::min(blocks, all))) : 1;
+    for (size_t residents = 4; residents > 0; residents--) {
+        const size_t room = std::min(limits->shared_per_block,
+                                     limits->shared_per_multiprocessor / residents - 1024); /* the system's */
+        job.turns = most;
+        while (job.turns > 1 && Form::shared_bytes(job) > room)
+            job.turns--;
+        if (Form::shared_bytes(job) <= room && (job.turns == most || places_of<Form>(job) >= 2 * job.span))
+            break;
+    }
+    return job.turns;
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -973,7 +1044,7 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     job->low = offset_along(axis, &op->taps[first]);
     job->span = 0;
     job->gap = job->gap_end = 0;
-    const int before = axis == AXIS_X ? axis_columns_before<T>(job->low) + job->low : 0;
+    const int before = axis == AXIS_X ? axis_places_before<cuda_pack_of<T>::samples>(job->low) + job->low : 0;
     for (T &weight : job->weights)
         weight = T(0);
     for (; next < op->tap_count; next++) {
@@ -991,12 +1062,11 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
     job->clips = clips(limits, op, *job);
-    job->turns = op->kind != OP_RANK ? 1
-                 : axis == AXIS_X    ? turns_along(limits, *job)
-                                     : turns_across(limits, *job);
-    while (job->turns > 1 && bytes_of(op, *job) > limits->shared_per_block)
-        job->turns--;
-    job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, row_form<T, false>::Columns * job->turns));
+    with_form<T>(op, job->span, [&](auto chosen) {
+        using form = decltype(chosen);
+        job->turns = turns_of<form>(limits, *job);
+        job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, places_of<form>(*job)));
+    });
     return next;
 }
 
@@ -1023,15 +1093,19 @@ axis_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const 
     return job;
 }
 
-template <typename Form> void describe(const struct cuda_question *asked, struct cuda_form *form)
+template <typename Form>
+void describe(const struct cuda_question *asked, const axis_job<typename Form::T> &job,
+              struct cuda_form *form)
 {
     using T = typename Form::T;
-    const axis_job<T> job = job_of<T>(asked->limits, asked->op, asked->shape, {0, asked->shape->planes});
     const double launches = static_cast<double>(
         cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op, job)));
     /* On average, of a window. */
     const double span = span_of(asked->op), inside = std::min(span, 2.0 * job.places);
     const double seen = job.clips ? inside - inside * inside / (4.0 * job.places) : span;
+    const double taken = Form::Long
+                             ? seen / Form::Samples + 3 * launches * Form::Samples
+                             : seen + launches * Form::Samples; /* by as many windows as a thread has */
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
@@ -1041,8 +1115,7 @@ template <typename Form> void describe(const struct cuda_question *asked, struct
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
     form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
-    form->operations_per_update = Form::Extremes ? 12.0 * (seen + launches * Form::Samples) / Form::Samples
-                                                 : cuda_operations(asked->op);
+    form->operations_per_update = Form::Extremes ? 12.0 * taken / Form::Samples : cuda_operations(asked->op);
     form->reached = Form::Reached;
 }
 
@@ -1078,7 +1151,8 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
         return false;
     if (is_too_large(op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid is too large for a launch");
-    with_form<T>(op, [=](auto chosen) { describe<decltype(chosen)>(asked, form); });
+    const axis_job<T> job = job_of<T>(asked->limits, op, asked->shape, {0, asked->shape->planes});
+    with_form<T>(op, job.span, [&](auto chosen) { describe<decltype(chosen)>(asked, job, form); });
     return true;
 }
 
@@ -1116,7 +1190,8 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
         next = take_taps(from->limits, op, next, &job);
         if (op->kind == OP_UNSHARP && job.ends)
             job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
-        error = with_form<T>(op, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
+        error = with_form<T>(op, job.span,
+                             [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
     }
     return error;
 }

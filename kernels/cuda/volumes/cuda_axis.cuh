@@ -78,27 +78,22 @@ CUDA_INLINE void axis_chain_lines(const Taps &taps, const Load &load, T (&sums)[
 
 /* ---- cells of a row ---- */
 
-/* Columns before a piece of a row, in whole packs, from the first tap of its first sample on. */
-template <typename T> __host__ __device__ int axis_columns_before(int low)
+/* Places before a piece of a line, in whole units, from the first tap of its first sample on. */
+template <int Unit> __host__ __device__ int axis_places_before(int low)
 {
-    const int pack = cuda_pack_of<T>::samples;
-
-    return low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
+    return low < 0 ? (-low + Unit - 1) / Unit * Unit : -(low / Unit * Unit);
 }
 
 /* What copies of whole packs do not bring of a row: its columns before one of its cells and from another one
-   on, by the edge rule; the first cell is a column's. Each lane has a row, and warps share the cells. A
-   function of its own, as axis_look_up is. */
+   on, by the edge rule; the first cell is a column's. The threads of a row share the cells: this one is
+   number `unit` of them. A function of its own, as axis_look_up is. */
 template <typename T>
 __device__ __attribute__((noinline)) void axis_fetch_outside(const T *row, T *cells, int column, int before,
                                                              int behind, int end, int nx, enum edge_rule rule,
-                                                             T outside)
+                                                             T outside, int unit, int units)
 {
-    const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP,
-              warps = static_cast<int>(blockDim.x) / CUDA_WARP;
-
 #pragma unroll 1
-    for (int number = warp; number < before + end - behind; number += warps) {
+    for (int number = unit; number < before + end - behind; number += units) {
         const int i = number < before ? number : behind + number - before;
         const int x = cuda_near_index(rule == EDGE_HOLD ? EDGE_NEAREST : rule, column + i, nx);
         if (x < 0)

@@ -88,7 +88,7 @@ template <typename Type> struct pair_form {
     /* Cells of a row of a group, in packs, an odd number. */
     static __host__ __device__ int packs(const pair_job<T> &job)
     {
-        const int cells = axis_columns_before<T>(job.x.low) + job.x.low + Columns + job.x.span - 1;
+        const int cells = axis_places_before<Pack>(job.x.low) + job.x.low + Columns + job.x.span - 1;
 
         return (cells + Pack - 1) / Pack | 1;
     }
@@ -151,7 +151,7 @@ template <typename Form> struct pair_walk {
     /* Send for the rows of a group, with the columns beside the strip that taps reach. */
     CUDA_INLINE void fetch(int group) const
     {
-        const int column = begin - axis_columns_before<T>(job.x.low), own = lane % Form::Fetching * Pack;
+        const int column = begin - axis_places_before<Pack>(job.x.low), own = lane % Form::Fetching * Pack;
         const int end = (begin + columns + job.x.low + job.x.span - 1 - column + Pack - 1) / Pack * Pack;
         const int before = min(max(-column, 0), end),
                   behind = min(max(job.nx / Pack * Pack - column, 0), end);
@@ -171,7 +171,7 @@ template <typename Form> struct pair_walk {
         }
         if (before > 0 || behind < end)
             axis_fetch_outside(row(group * Rows + lane), cells + lane * pitch, column, before, behind, end,
-                               job.nx, job.edge.rule, outside());
+                               job.nx, job.edge.rule, outside(), warp, Form::Warps);
         cuda_commit_copies();
     }
 
@@ -184,7 +184,7 @@ template <typename Form> struct pair_walk {
     /* The taps along x of a group: warps share its columns. */
     CUDA_INLINE void pass_rows(int group) const
     {
-        const int number = group * Rows + lane, before = axis_columns_before<T>(job.x.low) + job.x.low;
+        const int number = group * Rows + lane, before = axis_places_before<Pack>(job.x.low) + job.x.low;
 #pragma unroll 1
         for (int turn = 0; turn < columns; turn += Form::Warps * Form::Beside) {
             const int place = turn + warp * Form::Beside;
@@ -333,7 +333,7 @@ pair_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const 
     job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, form::Columns));
     job.sharpens = op_sharpens(op);
     job.amount = static_cast<T>(op->passes[1].amount);
-    take_taps(&op->passes[0], op->passes[0].x, axis_columns_before<T>(low) + low, &job.x);
+    take_taps(&op->passes[0], op->passes[0].x, axis_places_before<form::Pack>(low) + low, &job.x);
     take_taps(&op->passes[1], reach_down(op), 0, &job.down);
     job.chunk = static_cast<int>(cuda_strip_rows(static_cast<long long>(job.tiles) * job.layers,
                                                  job.end - job.first, form::Rows, form::Rows,
