@@ -63,6 +63,12 @@ struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_
         return Rest > 0 || base::takes(nx);
     }
 
+    /* Under these rules the slowest block takes a seventh longer than most. */
+    static inline long long chunk(long long planes, long long columns, long long residents)
+    {
+        return base::chunk(planes, columns, residents, Rule == TMA_CONSTANT || Rule == TMA_MIRROR ? 0.15 : 0);
+    }
+
     using walk = star1_walk<star1_form>;
 };
 

@@ -158,12 +158,14 @@ struct tma_form {
     /* How many steps a chunk takes to get going. */
     static constexpr int StartupSteps = 3;
 
-    /* Blocks are in step, and the device takes them in rounds of `residents`. */
-    static inline long long chunk(long long planes, long long columns, long long residents)
+    /* Blocks are in step, and the device takes them in rounds of `residents`. The last one ends late, by a
+       share of its walk. */
+    static inline long long chunk(long long planes, long long columns, long long residents, double late = 0)
     {
         return cuda_march_chunk(planes, planes, [=](long long length, long long chunks) {
             return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) *
-                                       (length + Halo + StoreDelay + StartupSteps));
+                                       (length + Halo + StoreDelay + StartupSteps)) +
+                   late * static_cast<double>(length);
         });
     }
 };
