@@ -572,6 +572,8 @@ static const char *const chains[] = {
     "-d 6,5,8 -t i16 --out-type f32 -f matrix:1,2,1/4 -s 3",
     "-d 6,5,8 -t u16 -f heat -s 0 -f heat --flux tanh --scale 1 --inner 2 --reaction 0.1 -s 2",
     "-d 7,13 -t f64 -f gauss:1 -f heat -s 4",
+    "-d 7,90 -t f32 -f gauss:1.5 -e constant:0.7 -f unsharp:1,1 -e constant:0.7",
+    "-d 9,2,90 -t f32 -f gauss:1.5 -e constant:0.7 --axes xz",
     "-d 5,4,9 -f heat -s 9 --until 0.2 --check-every 1",
     "-d 5,4,9 -f heat -s 40 --until 0.05 --check-every 7",
     "-d 5,4,9 -t f64 -f sharpen -f box:1 -s 9 --until 0.02 --check-every 2",

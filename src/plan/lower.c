@@ -680,9 +680,10 @@ size_t lower_join(struct step *step, size_t index, size_t most)
         count += 2;
     else if (count > most)
         count = most;
+    if (count < 2 || count > most || step->ops[index].missing)
+        return 0;
     /* What is outside weighs more or less from pass to pass. */
-    if (count < 2 || count > most || step->ops[index].missing ||
-        (weighed && step->ops[index].outside != NULL))
+    if (weighed && step->ops[index].outside != NULL)
         return 0;
     /* The passes move aside, where lower_part finds them again. */
     memcpy(passes, step->ops + index, count * sizeof *passes);

@@ -40,9 +40,9 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);
 
-/* Let one operation, an OP_PASSES, stand for the first passes, at most so many, of the chain that an operation
-   begins, or, from its OP_WEIGH on, for a whole average. Returns how many operations are one now: 0 where there
-   are no two passes, or where an average has more than `most`. And back, the last ones joined first. */
+/* Let one operation, an OP_PASSES, stand for the first passes, at most `most`, of the chain that an operation
+   begins, or, from its OP_WEIGH on, for a whole average. Returns how many operations are one now: 0 where
+   there are no two passes, or where an average has more than `most`. And back, the last ones joined first. */
 size_t lower_join(struct step *step, size_t index, size_t most);
 void lower_part(struct step *step, size_t index);
 

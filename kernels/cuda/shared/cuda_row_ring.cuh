@@ -308,7 +308,7 @@ static inline long long cuda_strip_rows(long long columns, long long rows, int u
             least = cost;
             best = height;
         }
-        if (height <= 8 || columns * strips > 64 * warps)
+        if (height <= (unit > 8 ? unit : 8) || columns * strips > 64 * warps)
             break;
     }
     return best;

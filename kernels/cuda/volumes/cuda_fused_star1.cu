@@ -63,7 +63,7 @@ struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, FusedSteps_, FusedSteps_
         return Rest > 0 || base::takes(nx);
     }
 
-    /* Under these rules the slowest block takes a seventh longer than most. */
+    /* Under these rules the slowest block takes 15 % longer than most. */
     static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return base::chunk(planes, columns, residents, Rule == TMA_CONSTANT || Rule == TMA_MIRROR ? 0.15 : 0);
