@@ -27,6 +27,7 @@
 #include "cuda_axis.cuh"
 
 #include <algorithm>
+#include <math.h>
 
 namespace
 {
@@ -53,6 +54,8 @@ template <typename T> struct axis_job {
     int channels;
     int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
     int tiles; /* along x: blocks side by side */
+    bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
+    float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
@@ -473,6 +476,7 @@ template <typename Form> struct long_windows {
     using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
     static constexpr int Step = Form::Unit == 1 ? Form::Columns : 1; /* samples from a cell to the next */
+    static constexpr int Slots = Step > 1 ? 128 / Form::Bytes : 1;   /* lanes of a column, of a warp */
 
     const axis_job<T> &job;
     const int begin; /* the tile's first place */
@@ -491,10 +495,15 @@ template <typename Form> struct long_windows {
         if constexpr (Step == 1) {
             cuda_load_packs<Samples + Pack>(cells + cell / Pack * Pack, values);
             shift_out<Pack / 2>(cell % Pack, values);
+        } else {
+            const T *const first = cells + Form::row_of(job, cell) * Step;
+#pragma unroll
+            for (int k = 0; k < Samples; k++)
+                values[k] = first[k * Step];
         }
 #pragma unroll
         for (int k = 0; k < Samples; k++)
-            found[k] = place_of(job, Step == 1 ? values[k] : cells[(cell + k) * Step]);
+            found[k] = place_of(job, values[k]);
     }
 
     /* The least of them. */
@@ -509,11 +518,22 @@ template <typename Form> struct long_windows {
         return found[0];
     }
 
-    /* The extremes of all groups of the line, which its threads share. They are seen after a barrier. */
+    /* What the threads of a line share, by its number: each slot has a part of its own. */
+    template <typename Act> CUDA_INLINE static void share(int count, int unit, const Act &act)
+    {
+        const int part = (count + Slots - 1) / Slots, before = unit % Slots * part;
+
+#pragma unroll 1
+        for (int i = before + unit / Slots; i < min(before + part, count); i += Form::Units / Slots)
+            act(i);
+    }
+
+    /* The extremes of all groups of the line. They are seen after a barrier. */
     CUDA_INLINE void make_groups(int unit) const
     {
-        for (int group = piece.group + unit; group < piece.group_end; group += Form::Units)
-            groups[(group - piece.group) * Step] = least_of(piece.skipped + group * Samples);
+        share(piece.group_end - piece.group, unit, [&](int number) {
+            groups[number * Step] = least_of(piece.skipped + (piece.group + number) * Samples);
+        });
     }
 
     /* Of windows whose first samples lie at a place of the tile. Behind the samples that the first of them
@@ -545,28 +565,28 @@ template <typename Form> struct long_windows {
 
 /* ---- along x ---- */
 
-/* Long: whether windows are long. Blocks then have half as many rows, so that a multiprocessor holds several
-   blocks even of long pieces. */
-template <typename Type, bool Extremes_, bool Long_> struct row_form {
+/* Where windows are long, blocks have fewer rows than a warp has lanes, so that a multiprocessor holds
+   several blocks even of long pieces. The narrow ones have 32 bytes of a column. */
+template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form {
     using T = Type;
     using tile = row_tile<row_form>;
-    static constexpr bool Extremes = Extremes_, Long = Long_;
+    static constexpr int Rows = Rows_, Bytes = Rows * sizeof(T); /* of a column */
+    static constexpr bool Extremes = Extremes_, Long = Rows < CUDA_WARP, Narrow = Bytes == CUDA_SECTOR;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = Pack;
     static constexpr int Samples = 16; /* side by side, of a thread */
-    static constexpr int Threads = (Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
-    static constexpr int Rows = Long ? CUDA_WARP / 2 : CUDA_WARP;
+    static constexpr int Threads = (Narrow ? 8 + 2 * Pack : Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
     static constexpr int Units = Threads / Rows; /* threads side by side, of a row */
-    static constexpr int Columns = Units * Samples, Places = Columns;
-    static constexpr int Fetching = Long ? Units : 8;     /* lanes that bring a row */
-    static constexpr int Storing = Columns / Pack;        /* and those that store one */
+    static constexpr int Columns = Units * Samples, Places = Narrow ? 4 * Samples : Columns;
+    static constexpr int Fetching = Long ? Units : 8;                 /* lanes that bring a row */
+    static constexpr int Storing = std::min(Columns / Pack, Threads); /* and those that store one */
+    static constexpr int Blocks = Narrow ? 2 : Pack;      /* as many as rows of 512 samples leave room for */
     static constexpr double Reached = Long ? 0.25 : 0.52; /* of the peak, by the longest windows */
 
-    /* Of long windows, as many as rows of 512 samples leave room for. Before 8.6, ptxas wants more registers.
-     */
+    /* Before 8.6, ptxas wants more registers. */
     static __host__ __device__ constexpr int residents(int code)
     {
         return cuda_residents(code, Threads,
-                              Long             ? Pack
+                              Long             ? Blocks
                               : sizeof(T) == 4 ? 5 - (Extremes && code < 90) - (code < 86)
                                                : 6 - Extremes - (code < 86));
     }
@@ -579,10 +599,10 @@ template <typename Type, bool Extremes_, bool Long_> struct row_form {
     {
         return pitch(line_piece<row_form>::most_cells(job), Pack);
     }
-    /* Here units are 8 bytes: half a warp reads a group of each row, and the other half the one behind it. */
+    /* Here units are as many groups as lanes read side by side, while the other lanes read other rows. */
     static __host__ __device__ int group_pitch(const axis_job<T> &job)
     {
-        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, Pack / 2) : 0;
+        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, 128 / Bytes) : 0;
     }
     /* In shared memory, pieces come first, then the groups of each row. If pieces are clipped, later turns
        read where the results of a turn would go; these are then behind. */
@@ -740,13 +760,22 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int column = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
+        const int lane = static_cast<int>(threadIdx.x) % Form::Storing;
+
+#pragma unroll
+        for (int column = lane * Pack; column < Form::Columns; column += Form::Storing * Pack)
+            store(turn, column);
+    }
+
+    CUDA_INLINE void store(int turn, int column) const
+    {
         const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
-        const int x = begin + turn * Form::Columns + column, step = Form::Threads / Form::Storing;
+        const int place = turn * Form::Columns + column, x = begin + place;
+        const int step = Form::Threads / Form::Storing, end = place < columns && x < job.nx ? rows : 0;
         T *to = job.to + (first + row_of_block) * job.line;
 
 #pragma unroll 1
-        for (int row = row_of_block; row < rows && x < job.nx; row += step) {
+        for (int row = row_of_block; row < end; row += step) {
             T sums[Pack];
             cuda_load_packs<Pack>(results(turn, row) + column, sums);
             if (job.edge.rule == EDGE_HOLD)
@@ -759,7 +788,7 @@ template <typename Form> struct row_tile {
     /* Results go where no later turn reads, or are stored before the next turn. */
     CUDA_INLINE void run() const
     {
-        const int turns = places_of<Form>(job) / Form::Columns;
+        const int turns = Form::Long ? (columns + Form::Columns - 1) / Form::Columns : 1;
         const bool at_once = Form::Long && job.clips;
 
         fetch();
@@ -796,29 +825,45 @@ template <typename Form> struct row_tile {
 
 /* ---- long windows across x ---- */
 
-/* A strip is as wide as a line of the memory. A warp reads its places side by side, in f64 of two rows. */
-template <typename Type> struct strip_form {
+/* A strip is as wide as a line of the memory, or a narrow one as a sector. A warp reads rows side by side;
+   but places of narrow strips that lie 4 rows apart are in the same banks, and threads find samples 16 rows
+   apart. So a warp has several slots, which work in parts of the strip. Each part is a segment in shared
+   memory, behind which the first 15 rows of the next one are repeated: an odd number of rows then lies
+   between slots, and no thread's 16 samples end beyond its segment. Groups are not repeated, since parts have
+   an odd number of them. */
+template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
-    static constexpr bool Extremes = true, Long = true;
+    static constexpr int Bytes = Bytes_, Columns = Bytes / sizeof(T), Slots = 128 / Bytes;
+    static constexpr bool Extremes = true, Long = true, Narrow = Slots > 1;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = 1;
     static constexpr int Samples = 16; /* below each other, of a thread */
-    static constexpr int Threads = 8 * CUDA_WARP;
-    static constexpr int Columns = 128 / sizeof(T);
+    static constexpr int Threads = (Narrow ? 8 + 2 * Pack : 8) * CUDA_WARP, Blocks = Narrow ? 2 : 3;
     static constexpr int Units = Threads / Columns; /* threads below each other, of a column */
-    static constexpr int Rows = Units * Samples, Places = Rows;
+    static constexpr int Rows = Units * Samples, Places = Narrow ? Slots * Samples : Rows;
     static constexpr double Reached = 0.27; /* of the peak */
 
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, 3);
+        return cuda_residents(code, Threads, Blocks);
+    }
+    /* The row of a cell in shared memory, as one of a segment; and where it is repeated, if it is not the
+     * same. */
+    static __host__ __device__ int row_of(const axis_job<T> &job, int cell, int behind = 0)
+    {
+        const float segment = (static_cast<float>(cell - behind) + 0.5F) * job.segments;
+
+        return Narrow && cell > behind ? cell + static_cast<int>(segment) * (Samples - 1) : cell;
+    }
+    static __host__ __device__ int most_rows(const axis_job<T> &job)
+    {
+        return row_of(job, line_piece<strip_form>::most_cells(job));
     }
     /* Groups are behind the piece. */
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        const int cells = line_piece<strip_form>::most_cells(job);
-
-        return static_cast<size_t>(cells + cells / Samples) * Columns * sizeof(T);
+        return static_cast<size_t>(most_rows(job) + line_piece<strip_form>::most_cells(job) / Samples) *
+               Bytes;
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -868,11 +913,15 @@ template <typename Form> struct strip_tile {
         for (int i = static_cast<int>(threadIdx.x) / lanes; i < piece.cells && column < columns;
              i += Form::Threads / lanes) {
             const int source = cuda_near_index(rule, min(piece.column + i, last), job.places);
-            T *const cells = shared + i * Form::Columns + column;
-            if (source < 0)
-                cuda_put(cells, outside);
-            else
-                cuda_copy_async<16>(cells, job.at(from, source) + column);
+            const int row = Form::row_of(job, i);
+#pragma unroll 1
+            for (int to = Form::row_of(job, i, Samples - 1); to <= row; to += Samples - 1) {
+                T *const cells = shared + to * Form::Columns + column;
+                if (source < 0)
+                    cuda_put(cells, outside);
+                else
+                    cuda_copy_async<16>(cells, job.at(from, source) + column);
+            }
         }
         cuda_commit_copies();
         cuda_await_copies<0>();
@@ -902,20 +951,18 @@ template <typename Form> struct strip_tile {
 
     CUDA_INLINE void run() const
     {
-        order *const groups =
-            reinterpret_cast<order *>(shared + line_piece<Form>::most_cells(job) * Form::Columns);
+        order *const groups = reinterpret_cast<order *>(shared + Form::most_rows(job) * Form::Columns);
         const long_windows<Form> windows = {job, begin, piece, shared + x, groups + x};
 
         fetch();
         if (x < columns)
             windows.make_groups(unit);
         __syncthreads();
-#pragma unroll 1
-        for (int place = unit * Samples; place < places && x < columns; place += Form::Places) {
+        windows.share(x < columns ? places / Samples : 0, unit, [&](int number) {
             T found[Samples][1];
-            windows.find(place, found);
-            store(place, found);
-        }
+            windows.find(number * Samples, found);
+            store(number * Samples, found);
+        });
     }
 };
 
@@ -962,74 +1009,97 @@ bool has_few_gaps(const struct op *op)
     return gaps == 0 || (op->kind != OP_RANK && gaps <= 2 && op->tap_count > 2 * gaps + 1);
 }
 
-/* Call act with the form for an op's launch of so many taps. */
-template <typename T, typename Act> auto with_form(const struct op *op, int span, Act act)
+/* Call act with the form for an op's launch. */
+template <typename T, typename Act> auto with_form(const struct op *op, const axis_job<T> &job, Act act)
 {
     const bool along_x = axis_of(op) == AXIS_X;
-    using long_row = row_form<T, true, true>;
+    using wide_row = row_form<T, true, CUDA_WARP / 2>;
+    using narrow_row = row_form<T, true, CUDA_SECTOR / sizeof(T)>;
 
     if (op->kind != OP_RANK)
-        return along_x ? act(row_form<T, false, false>()) : act(line_form<T, false>());
-    if (span < (along_x ? 3 : 2) * long_row::Samples) /* groups would gain nothing */
-        return along_x ? act(row_form<T, true, false>()) : act(line_form<T, true>());
-    return along_x ? act(long_row()) : act(strip_form<T>());
+        return along_x ? act(row_form<T, false>()) : act(line_form<T, false>());
+    if (job.span < (along_x ? 3 : 2) * wide_row::Samples) /* groups would gain nothing */
+        return along_x ? act(row_form<T, true>()) : act(line_form<T, true>());
+    if (job.narrow)
+        return along_x ? act(narrow_row()) : act(strip_form<T, CUDA_SECTOR>());
+    return along_x ? act(wide_row()) : act(strip_form<T, 128>());
 }
 
-template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
+/* What a launch costs for long windows, relative to others. A block spends about the same time on a place
+   that it holds as on one of a round, in which each thread has windows; these need not all be there. A
+   multiprocessor that has room for one block alone cannot fetch for one while it computes another; at the end
+   of a launch, most are half idle. Memory likes sectors side by side better than single ones. */
+template <typename Form>
+double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
-    return with_form<T>(op, job.span, [&](auto form) { return decltype(form)::shared_bytes(job); });
+    const size_t bytes = Form::shared_bytes(job);
+    const int all = job.end - job.first, places = std::min(places_of<Form>(job), all), rest = all % places;
+    const double residents = static_cast<double>(
+        std::min<size_t>(Form::Blocks, limits->shared_per_multiprocessor / (bytes + 1024)));
+    const dim3 grid = Form::grid(job);
+    const double lines = 1.0 * grid.x * grid.y * grid.z / static_cast<double>(cuda_ceil_divide(all, places));
+    const auto work = [&](int computed) {
+        const int held = std::min(computed + job.span - 1, job.seen_end() - job.seen() + 2 * Form::Samples);
+        const int round = Form::Units * Form::Samples;
+
+        return static_cast<double>(held + cuda_ceil_divide(computed, round) * round);
+    };
+
+    if (bytes > limits->shared_per_block)
+        return HUGE_VAL;
+    return (lines * (all / places * work(places) + (rest > 0 ? work(rest) : 0)) +
+            limits->multiprocessors * residents / 2 * work(places)) *
+           Form::Bytes * (1 + 0.4 / (residents * residents)) * (Form::Narrow ? 1.1 : 1);
 }
 
-/* Whether windows of a launch are clipped, if that fits. Along x, results then take a place of their own,
-   which pays where windows are long beside rows. */
-template <typename T> bool clips(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
+/* Choose the form and the turns of a launch. Returns whether windows are long and a form has room. */
+template <typename T> bool fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
-    job.turns = 1;
-    job.clips = op_reads_itself_outside(op) && (axis_of(op) != AXIS_X || 4 * job.span >= job.places) &&
-                with_form<T>(op, job.span, [](auto form) { return decltype(form)::Long; });
-    return job.clips && bytes_of(op, job) <= limits->shared_per_block;
+    axis_job<T> tried = *job;
+    double least = HUGE_VAL;
+
+    job->turns = 1;
+    job->narrow = false;
+    for (const bool narrow : {false, true}) {
+        tried.narrow = narrow;
+        with_form<T>(op, tried, [&](auto chosen) {
+            using form = decltype(chosen);
+            if constexpr (form::Long) {
+                const int most = static_cast<int>(cuda_ceil_divide(job->end - job->first, form::Places));
+                for (tried.turns = 1; tried.turns <= most + 1;
+                     tried.turns += long_windows<form>::Slots > 1 ? 2 : 1) {
+                    tried.segments = 1.0F * long_windows<form>::Slots / places_of<form>(tried);
+                    const double cost = cost_of<form>(limits, tried);
+                    if (cost < least)
+                        *job = tried;
+                    least = std::min(cost, least);
+                }
+            }
+        });
+    }
+    return least < HUGE_VAL;
+}
+
+/* Whether windows of a launch may be clipped. Along x, results then take a place of their own, which pays
+   where windows are long beside rows. */
+template <typename T> bool may_clip(const struct op *op, const axis_job<T> &job)
+{
+    return op_reads_itself_outside(op) && (axis_of(op) != AXIS_X || 4 * job.span >= job.places);
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
-   clipped window, if that fits; else what fits beside the places of a turn, wherever the window begins. */
+   clipped window, if that fits; else half of what a narrow form holds, so that it computes as much as its
+   windows reach. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
     job.low = offset_along(axis_of(op), &op->taps[0]);
     job.span = span_of(op);
     if (op->kind != OP_RANK)
         return axis_job<T>::Most;
-    if (clips(limits, op, job))
-        return job.span;
-    job.low = cuda_pack_of<T>::samples - 1;
-    job.span = std::min(job.span, static_cast<int>(limits->shared_per_block / 64)); /* a place of a piece */
-    job.turns = 1;
-    job.clips = false;
-    while (bytes_of(op, job) > limits->shared_per_block)
-        job.span--;
-    return job.span;
-}
-
-/* Turns of a block that finds extremes of long windows. Windows read more than a turn computes, and turns of
-   one block read it once; but all multiprocessors need several blocks. Where several fit into one
-   multiprocessor, one fetches while another computes. That matters more than reading everything up to one and
-   a half times. */
-template <typename Form> int turns_of(const struct cuda_limits *limits, axis_job<typename Form::T> job)
-{
-    job.turns = 1;
-    const dim3 grid = Form::grid(job);
-    const long long blocks = static_cast<long long>(grid.x) * grid.y * grid.z / (2 * limits->multiprocessors);
-    const long long all = cuda_ceil_divide(job.end - job.first, Form::Places);
-    const int most = Form::Long ? static_cast<int>(std::max(1ll, std::min(blocks, all))) : 1;
-    for (size_t residents = 4; residents > 0; residents--) {
-        const size_t room = std::min(limits->shared_per_block,
-                                     limits->shared_per_multiprocessor / residents - 1024); /* the system's */
-        job.turns = most;
-        while (job.turns > 1 && Form::shared_bytes(job) > room)
-            job.turns--;
-        if (Form::shared_bytes(job) <= room && (job.turns == most || places_of<Form>(job) >= 2 * job.span))
-            break;
-    }
-    return job.turns;
+    job.clips = may_clip(op, job);
+    return job.clips && fit(limits, op, &job)
+               ? job.span
+               : std::min(job.span, static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR)));
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -1061,11 +1131,13 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
-    job->clips = clips(limits, op, *job);
-    with_form<T>(op, job->span, [&](auto chosen) {
-        using form = decltype(chosen);
-        job->turns = turns_of<form>(limits, *job);
-        job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, places_of<form>(*job)));
+    job->clips = may_clip(op, *job);
+    if (!fit(limits, op, job)) {
+        job->clips = false;
+        fit(limits, op, job);
+    }
+    job->tiles = with_form<T>(op, *job, [&](auto form) {
+        return static_cast<int>(cuda_ceil_divide(job->nx, places_of<decltype(form)>(*job)));
     });
     return next;
 }
@@ -1152,7 +1224,7 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
     if (is_too_large(op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid is too large for a launch");
     const axis_job<T> job = job_of<T>(asked->limits, op, asked->shape, {0, asked->shape->planes});
-    with_form<T>(op, job.span, [&](auto chosen) { describe<decltype(chosen)>(asked, job, form); });
+    with_form<T>(op, job, [&](auto chosen) { describe<decltype(chosen)>(asked, job, form); });
     return true;
 }
 
@@ -1190,8 +1262,8 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
         next = take_taps(from->limits, op, next, &job);
         if (op->kind == OP_UNSHARP && job.ends)
             job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
-        error = with_form<T>(op, job.span,
-                             [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
+        error =
+            with_form<T>(op, job, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
     }
     return error;
 }
