@@ -577,8 +577,8 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     static constexpr int Threads = (Narrow ? 8 + 2 * Pack : Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
     static constexpr int Units = Threads / Rows; /* threads side by side, of a row */
     static constexpr int Columns = Units * Samples, Places = Narrow ? 4 * Samples : Columns;
-    static constexpr int Fetching = Long ? Units : 8;                 /* lanes that bring a row */
-    static constexpr int Storing = std::min(Columns / Pack, Threads); /* and those that store one */
+    static constexpr int Fetching = Long ? Units : 8;             /* lanes that bring a row */
+    static constexpr int Storing = Long ? Units : Columns / Pack; /* and those that store one */
     static constexpr int Blocks = Narrow ? 2 : Pack;      /* as many as rows of 512 samples leave room for */
     static constexpr double Reached = Long ? 0.25 : 0.52; /* of the peak, by the longest windows */
 
@@ -760,28 +760,23 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int lane = static_cast<int>(threadIdx.x) % Form::Storing;
-
-#pragma unroll
-        for (int column = lane * Pack; column < Form::Columns; column += Form::Storing * Pack)
-            store(turn, column);
-    }
-
-    CUDA_INLINE void store(int turn, int column) const
-    {
+        const int before = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
         const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
-        const int place = turn * Form::Columns + column, x = begin + place;
-        const int step = Form::Threads / Form::Storing, end = place < columns && x < job.nx ? rows : 0;
-        T *to = job.to + (first + row_of_block) * job.line;
 
 #pragma unroll 1
-        for (int row = row_of_block; row < end; row += step) {
-            T sums[Pack];
-            cuda_load_packs<Pack>(results(turn, row) + column, sums);
-            if (job.edge.rule == EDGE_HOLD)
-                hold(row, x, sums);
-            cuda_store_columns<Pack>(to, x, x, job.nx, sums);
-            to += step * job.line;
+        for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
+#pragma unroll
+            for (int column = before; column < Form::Columns; column += Form::Storing * Pack) {
+                const int place = turn * Form::Columns + column, x = begin + place;
+                T sums[Pack];
+
+                if (place >= columns || x >= job.nx)
+                    break;
+                cuda_load_packs<Pack>(results(turn, row) + column, sums);
+                if (job.edge.rule == EDGE_HOLD)
+                    hold(row, x, sums);
+                cuda_store_columns<Pack>(job.to + (first + row) * job.line, x, x, job.nx, sums);
+            }
         }
     }
 
@@ -1025,50 +1020,53 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
     return along_x ? act(wide_row()) : act(strip_form<T, 128>());
 }
 
-/* What a launch costs for long windows, relative to others. A block spends about the same time on a place
-   that it holds as on one of a round, in which each thread has windows; these need not all be there. A
-   multiprocessor that has room for one block alone cannot fetch for one while it computes another; at the end
-   of a launch, most are half idle. Memory likes sectors side by side better than single ones. */
+/* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
+   one of a round, in which each thread has windows, and which the last round has even where windows are not.
+   A block that is alone on its multiprocessor fetches nothing while it computes. When a launch ends, half of
+   the blocks are idle, on average. Memory is a little slower for narrow blocks. Results of clipped pieces
+   along x wait for one another. */
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
-    const size_t bytes = Form::shared_bytes(job);
-    const int all = job.end - job.first, places = std::min(places_of<Form>(job), all), rest = all % places;
-    const double residents = static_cast<double>(
-        std::min<size_t>(Form::Blocks, limits->shared_per_multiprocessor / (bytes + 1024)));
+    const int all = job.end - job.first, places = std::min(places_of<Form>(job), all);
+    const size_t bytes = Form::shared_bytes(job), room = limits->shared_per_multiprocessor;
+    const double blocks = static_cast<double>(std::min<size_t>(Form::Blocks, room / (bytes + 1024)));
     const dim3 grid = Form::grid(job);
     const double lines = 1.0 * grid.x * grid.y * grid.z / static_cast<double>(cuda_ceil_divide(all, places));
+    const int round = Form::Units * Form::Samples;
     const auto work = [&](int computed) {
-        const int held = std::min(computed + job.span - 1, job.seen_end() - job.seen() + 2 * Form::Samples);
-        const int round = Form::Units * Form::Samples;
+        const int held = std::min(computed + job.span, job.seen_end() - job.seen() + 2 * Form::Samples);
 
         return static_cast<double>(held + cuda_ceil_divide(computed, round) * round);
     };
 
     if (bytes > limits->shared_per_block)
         return HUGE_VAL;
-    return (lines * (all / places * work(places) + (rest > 0 ? work(rest) : 0)) +
-            limits->multiprocessors * residents / 2 * work(places)) *
-           Form::Bytes * (1 + 0.4 / (residents * residents)) * (Form::Narrow ? 1.1 : 1);
+    return (lines * (all / places * work(places) + (all % places > 0 ? work(all % places) : 0)) +
+            limits->multiprocessors * blocks / 2 * work(places)) *
+           Form::Bytes * (1 + 0.4 / (blocks * blocks)) * (Form::Narrow ? 1.1 : 1) *
+           (job.clips && Form::Unit > 1 ? 1.1 : 1);
 }
 
-/* Choose the form and the turns of a launch. Returns whether windows are long and a form has room. */
-template <typename T> bool fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
+/* Choose the form of a launch and its turns, and whether its windows are clipped: what costs least. All are
+   tried where windows are long and a block has room; parts of narrow strips need an odd number of turns. */
+template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     axis_job<T> tried = *job;
     double least = HUGE_VAL;
 
     job->turns = 1;
-    job->narrow = false;
-    for (const bool narrow : {false, true}) {
-        tried.narrow = narrow;
+    job->narrow = job->clips = false;
+    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 4 : 2); kind++) {
+        tried.narrow = kind % 2 > 0;
+        tried.clips = kind / 2 > 0;
         with_form<T>(op, tried, [&](auto chosen) {
             using form = decltype(chosen);
             if constexpr (form::Long) {
-                const int most = static_cast<int>(cuda_ceil_divide(job->end - job->first, form::Places));
-                for (tried.turns = 1; tried.turns <= most + 1;
-                     tried.turns += long_windows<form>::Slots > 1 ? 2 : 1) {
-                    tried.segments = 1.0F * long_windows<form>::Slots / places_of<form>(tried);
+                const int all = job->end - job->first, slots = long_windows<form>::Slots,
+                          step = slots > 1 ? 2 : 1;
+                for (tried.turns = 1; (tried.turns - step) * form::Places < all; tried.turns += step) {
+                    tried.segments = 1.0F * slots / places_of<form>(tried);
                     const double cost = cost_of<form>(limits, tried);
                     if (cost < least)
                         *job = tried;
@@ -1077,29 +1075,21 @@ template <typename T> bool fit(const struct cuda_limits *limits, const struct op
             }
         });
     }
-    return least < HUGE_VAL;
-}
-
-/* Whether windows of a launch may be clipped. Along x, results then take a place of their own, which pays
-   where windows are long beside rows. */
-template <typename T> bool may_clip(const struct op *op, const axis_job<T> &job)
-{
-    return op_reads_itself_outside(op) && (axis_of(op) != AXIS_X || 4 * job.span >= job.places);
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
-   clipped window, if that fits; else half of what a narrow form holds, so that it computes as much as its
+   window that is best clipped; else half of what a narrow block holds, which then computes as much as its
    windows reach. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
-    job.low = offset_along(axis_of(op), &op->taps[0]);
-    job.span = span_of(op);
+    const int half = static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR));
+
     if (op->kind != OP_RANK)
         return axis_job<T>::Most;
-    job.clips = may_clip(op, job);
-    return job.clips && fit(limits, op, &job)
-               ? job.span
-               : std::min(job.span, static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR)));
+    job.low = offset_along(axis_of(op), &op->taps[0]);
+    job.span = span_of(op);
+    fit(limits, op, &job);
+    return job.clips ? job.span : std::min(job.span, half);
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -1131,11 +1121,7 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
-    job->clips = may_clip(op, *job);
-    if (!fit(limits, op, job)) {
-        job->clips = false;
-        fit(limits, op, job);
-    }
+    fit(limits, op, job);
     job->tiles = with_form<T>(op, *job, [&](auto form) {
         return static_cast<int>(cuda_ceil_divide(job->nx, places_of<decltype(form)>(*job)));
     });
