@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <math.h>
+#include <string.h>
 
 namespace
 {
@@ -469,6 +470,37 @@ template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted
         shift_out<Most / 2>(wanted, samples);
 }
 
+/* Another type of the same bits. */
+template <typename To, typename From> CUDA_INLINE To bits_as(From from)
+{
+    To to;
+
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+/* Whole packs of cells in shared memory, which have been fetched, become the places of their samples: each is
+   read by several windows. */
+template <typename Form>
+CUDA_INLINE void place_cells(const axis_job<typename Form::T> &job, typename Form::T *cells, int count)
+{
+    using T = typename Form::T;
+
+    cuda_commit_copies();
+    cuda_await_copies<0>();
+    __syncthreads();
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x) * Form::Pack; i < count; i += Form::Threads * Form::Pack) {
+        T values[Form::Pack];
+
+        cuda_load_packs<Form::Pack>(cells + i, values);
+        for (T &value : values)
+            value = bits_as<T>(place_of(job, value));
+        cuda_put(cells + i, values);
+    }
+    __syncthreads();
+}
+
 /* Extremes of long windows, of lines whose pieces lie in shared memory. Several threads have samples of the
    same line. */
 template <typename Form> struct long_windows {
@@ -481,7 +513,7 @@ template <typename Form> struct long_windows {
     const axis_job<T> &job;
     const int begin; /* the tile's first place */
     const line_piece<Form> &piece;
-    const T *const cells; /* of this thread's line */
+    const T *const cells; /* of this thread's line: the places of samples */
     order *const groups;  /* the same */
 
     /* The places of as many samples as a thread has, from a cell on. Across x, lanes read samples side by
@@ -503,7 +535,7 @@ template <typename Form> struct long_windows {
         }
 #pragma unroll
         for (int k = 0; k < Samples; k++)
-            found[k] = place_of(job, values[k]);
+            found[k] = bits_as<order>(values[k]);
     }
 
     /* The least of them. */
@@ -683,9 +715,13 @@ template <typename Form> struct row_tile {
         if (before > 0 || behind < end)
             axis_fetch_outside(job.from + read(own) * job.line, staged(own), column, before, behind, end,
                                job.nx, job.edge.rule, job.outside(read(own)), unit, Form::Units);
-        cuda_commit_copies();
-        cuda_await_copies<0>();
-        __syncthreads();
+        if constexpr (Form::Long) {
+            place_cells<Form>(job, shared, Form::Rows * Form::cell_pitch(job));
+        } else {
+            cuda_commit_copies();
+            cuda_await_copies<0>();
+            __syncthreads();
+        }
     }
 
     /* What an earlier launch has left, in columns of the grid. */
@@ -918,9 +954,7 @@ template <typename Form> struct strip_tile {
                     cuda_copy_async<16>(cells, job.at(from, source) + column);
             }
         }
-        cuda_commit_copies();
-        cuda_await_copies<0>();
-        __syncthreads();
+        place_cells<Form>(job, shared, Form::row_of(job, piece.cells) * Form::Columns);
     }
 
     /* The results at a place of the tile, after those of an earlier launch. Samples with a tap outside the
