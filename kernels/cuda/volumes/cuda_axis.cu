@@ -63,7 +63,8 @@ template <typename T> struct axis_job {
     int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
     bool clips; /* extremes of long windows that find nothing outside the grid that they do not have inside */
-    T sign;     /* OP_RANK: -1 where the greatest comes first in order */
+    int seen, seen_end; /* the places that windows look at: of the grid, if they are clipped, or all */
+    T sign;             /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
     /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
     alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
@@ -71,16 +72,6 @@ template <typename T> struct axis_job {
     CUDA_INLINE T outside(int number) const
     {
         return edge.rule == EDGE_CONSTANT ? edge.outside[number / channel_lines % channels] : T(0);
-    }
-
-    /* The places that windows look at: of the grid, or all. */
-    __host__ __device__ int seen() const
-    {
-        return clips ? 0 : -Beside;
-    }
-    __host__ __device__ int seen_end() const
-    {
-        return clips ? places : Beyond;
     }
 
     /* Whether weights from one on have no gap among them. */
@@ -321,15 +312,6 @@ template <typename Form> struct line_tile {
         cuda_load_packs<Pack>(job.at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
-    CUDA_INLINE void hold(T (&sums)[Samples][Pack]) const
-    {
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            if (job.holds(begin + o))
-                cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
-        }
-    }
-
     /* Loads of all samples are under way together. */
     CUDA_INLINE void sharpen(T (&sums)[Samples][Pack]) const
     {
@@ -349,8 +331,11 @@ template <typename Form> struct line_tile {
 
     CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
     {
-        if (job.edge.rule == EDGE_HOLD)
-            hold(sums);
+#pragma unroll
+        for (int o = 0; o < Samples && job.edge.rule == EDGE_HOLD; o++) {
+            if (job.holds(begin + o))
+                cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
+        }
         if (job.kept != nullptr)
             sharpen(sums);
 #pragma unroll
@@ -442,13 +427,13 @@ template <typename Form> struct line_piece {
     {
         const int first = begin + job.low, reached = places + job.span - 1;
 
-        column = within(begin - axis_places_before<Unit>(job.low), job.seen() - Samples,
-                        job.seen_end() / Unit * Unit - Samples);
+        column = within(begin - axis_places_before<Unit>(job.low), job.seen - Samples,
+                        job.seen_end / Unit * Unit - Samples);
         skipped = first - column;
-        cells = within(first + reached, job.seen() + Samples, job.seen_end() + Samples) - column;
+        cells = within(first + reached, job.seen + Samples, job.seen_end + Samples) - column;
         cells = (cells + Unit - 1) / Unit * Unit;
-        group = max(job.seen() - first, 0) / Samples;
-        group_end = min(reached, max(job.seen_end() - first, 0) + Samples - 1) / Samples;
+        group = max(job.seen - first, 0) / Samples;
+        group_end = min(reached, max(job.seen_end - first, 0) + Samples - 1) / Samples;
     }
 
     /* Cells at most, of a launch. No more groups count than these have room for. */
@@ -456,7 +441,7 @@ template <typename Form> struct line_piece {
     {
         const int reached = axis_places_before<Unit>(job.low) + job.low + places_of<Form>(job) + job.span - 1;
 
-        return within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
+        return within(reached, 0, job.seen_end - job.seen + 2 * Samples);
     }
 };
 
@@ -479,26 +464,23 @@ template <typename To, typename From> CUDA_INLINE To bits_as(From from)
     return to;
 }
 
-/* Whole packs of cells in shared memory, which have been fetched, become the places of their samples: each is
-   read by several windows. */
+/* Await what a block has fetched. Of long windows, all packs of cells become the places of their samples,
+   since several windows read each. */
 template <typename Form>
-CUDA_INLINE void place_cells(const axis_job<typename Form::T> &job, typename Form::T *cells, int count)
+CUDA_INLINE void await_cells(const axis_job<typename Form::T> &job, typename Form::T *cells, int count)
 {
-    using T = typename Form::T;
-
     cuda_commit_copies();
     cuda_await_copies<0>();
     __syncthreads();
-#pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x) * Form::Pack; i < count; i += Form::Threads * Form::Pack) {
-        T values[Form::Pack];
-
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x) * Form::Pack; Form::Long && i < count;
+         i += Form::Threads * Form::Pack) {
+        typename Form::T values[Form::Pack];
         cuda_load_packs<Form::Pack>(cells + i, values);
-        for (T &value : values)
-            value = bits_as<T>(place_of(job, value));
+        for (auto &value : values)
+            value = bits_as<typename Form::T>(place_of(job, value));
         cuda_put(cells + i, values);
     }
-    __syncthreads();
 }
 
 /* Extremes of long windows, of lines whose pieces lie in shared memory. Several threads have samples of the
@@ -576,8 +558,8 @@ template <typename Form> struct long_windows {
     CUDA_INLINE void find(int place, T (&found)[Samples][1]) const
     {
         const int first = begin + place + job.low, end = first + job.span;
-        const int before = within(first, job.seen() - Samples, job.seen_end()) - piece.column;
-        const int behind = within(end, job.seen(), job.seen_end() + 1) - piece.column;
+        const int before = within(first, job.seen - Samples, job.seen_end) - piece.column;
+        const int behind = within(end, job.seen, job.seen_end + 1) - piece.column;
         const int own = place / Samples, last = own + job.span / Samples;
         order samples[Samples];
 
@@ -686,42 +668,25 @@ template <typename Form> struct row_tile {
         return first + min(row, rows - 1);
     }
 
-    CUDA_INLINE void fetch_packs() const
+    CUDA_INLINE void fetch() const
     {
-        const int before = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, column = piece.column;
-        const unsigned last = static_cast<unsigned>(max(job.nx - Pack + 1, 0)); /* columns of whole packs */
+        const int lane = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, end = piece.cells;
+        const int column = piece.column, before = min(max(-column, 0), end);
+        const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
             const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
-            const T *from = job.from + read(row) * job.line + column + before;
-            T *to = staged(row) + before;
+            const T *const from = job.from + read(row) * job.line + column;
+            T *const to = staged(row);
 #pragma unroll 1
-            for (int i = before; i < piece.cells; i += Form::Fetching * Pack) {
-                cuda_copy_async_if<16>(static_cast<unsigned>(column + i) < last, to, from);
-                from += Form::Fetching * Pack;
-                to += Form::Fetching * Pack;
-            }
+            for (int i = lane; i < end; i += Form::Fetching * Pack)
+                cuda_copy_async_if<16>(i >= before && i < behind, to + i, from + i);
         }
-    }
-
-    CUDA_INLINE void fetch() const
-    {
-        const int column = piece.column, end = piece.cells;
-        const int before = min(max(-column, 0), end);
-        const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
-
-        fetch_packs();
         if (before > 0 || behind < end)
             axis_fetch_outside(job.from + read(own) * job.line, staged(own), column, before, behind, end,
                                job.nx, job.edge.rule, job.outside(read(own)), unit, Form::Units);
-        if constexpr (Form::Long) {
-            place_cells<Form>(job, shared, Form::Rows * Form::cell_pitch(job));
-        } else {
-            cuda_commit_copies();
-            cuda_await_copies<0>();
-            __syncthreads();
-        }
+        await_cells<Form>(job, shared, Form::Rows * Form::cell_pitch(job));
     }
 
     /* What an earlier launch has left, in columns of the grid. */
@@ -824,6 +789,7 @@ template <typename Form> struct row_tile {
 
         fetch();
         if constexpr (Form::Long) {
+            __syncthreads();
             windows().make_groups(unit);
             __syncthreads();
         }
@@ -886,15 +852,16 @@ template <typename Type, int Bytes_> struct strip_form {
 
         return Narrow && cell > behind ? cell + static_cast<int>(segment) * (Samples - 1) : cell;
     }
-    static __host__ __device__ int most_rows(const axis_job<T> &job)
+    /* Groups are behind the piece. */
+    static __host__ __device__ int group_row(const axis_job<T> &job)
     {
         return row_of(job, line_piece<strip_form>::most_cells(job));
     }
-    /* Groups are behind the piece. */
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(most_rows(job) + line_piece<strip_form>::most_cells(job) / Samples) *
-               Bytes;
+        const int groups = line_piece<strip_form>::most_cells(job) / Samples;
+
+        return static_cast<size_t>(group_row(job) + groups) * Bytes;
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -954,7 +921,8 @@ template <typename Form> struct strip_tile {
                     cuda_copy_async<16>(cells, job.at(from, source) + column);
             }
         }
-        place_cells<Form>(job, shared, Form::row_of(job, piece.cells) * Form::Columns);
+        await_cells<Form>(job, shared, Form::row_of(job, piece.cells) * Form::Columns);
+        __syncthreads();
     }
 
     /* The results at a place of the tile, after those of an earlier launch. Samples with a tap outside the
@@ -980,7 +948,7 @@ template <typename Form> struct strip_tile {
 
     CUDA_INLINE void run() const
     {
-        order *const groups = reinterpret_cast<order *>(shared + Form::most_rows(job) * Form::Columns);
+        order *const groups = reinterpret_cast<order *>(shared + Form::group_row(job) * Form::Columns);
         const long_windows<Form> windows = {job, begin, piece, shared + x, groups + x};
 
         fetch();
@@ -1062,23 +1030,16 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
-    const int all = job.end - job.first, places = std::min(places_of<Form>(job), all);
     const size_t bytes = Form::shared_bytes(job), room = limits->shared_per_multiprocessor;
-    const double blocks = static_cast<double>(std::min<size_t>(Form::Blocks, room / (bytes + 1024)));
+    const double residents = static_cast<double>(std::min<size_t>(Form::Blocks, room / (bytes + 1024)));
+    const int round = Form::Units * Form::Samples, rounds = (places_of<Form>(job) + round - 1) / round;
     const dim3 grid = Form::grid(job);
-    const double lines = 1.0 * grid.x * grid.y * grid.z / static_cast<double>(cuda_ceil_divide(all, places));
-    const int round = Form::Units * Form::Samples;
-    const auto work = [&](int computed) {
-        const int held = std::min(computed + job.span, job.seen_end() - job.seen() + 2 * Form::Samples);
-
-        return static_cast<double>(held + cuda_ceil_divide(computed, round) * round);
-    };
+    const double blocks = 1.0 * grid.x * grid.y * grid.z + limits->multiprocessors * residents / 2;
 
     if (bytes > limits->shared_per_block)
         return HUGE_VAL;
-    return (lines * (all / places * work(places) + (all % places > 0 ? work(all % places) : 0)) +
-            limits->multiprocessors * blocks / 2 * work(places)) *
-           Form::Bytes * (1 + 0.4 / (blocks * blocks)) * (Form::Narrow ? 1.1 : 1) *
+    return blocks * Form::Bytes * (line_piece<Form>::most_cells(job) + rounds * round) *
+           (1 + 0.4 / (residents * residents)) * (Form::Narrow ? 1.1 : 1) *
            (job.clips && Form::Unit > 1 ? 1.1 : 1);
 }
 
@@ -1089,22 +1050,26 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
     axis_job<T> tried = *job;
     double least = HUGE_VAL;
 
-    job->turns = 1;
-    job->narrow = job->clips = false;
     for (int kind = 0; kind < (op_reads_itself_outside(op) ? 4 : 2); kind++) {
         tried.narrow = kind % 2 > 0;
         tried.clips = kind / 2 > 0;
+        tried.seen = tried.clips ? 0 : -axis_job<T>::Beside;
+        tried.seen_end = tried.clips ? tried.places : axis_job<T>::Beyond;
+        tried.turns = 1;
+        if (kind == 0)
+            *job = tried;
         with_form<T>(op, tried, [&](auto chosen) {
             using form = decltype(chosen);
             if constexpr (form::Long) {
-                const int all = job->end - job->first, slots = long_windows<form>::Slots,
-                          step = slots > 1 ? 2 : 1;
-                for (tried.turns = 1; (tried.turns - step) * form::Places < all; tried.turns += step) {
+                const int slots = long_windows<form>::Slots, step = slots > 1 ? 2 : 1;
+                const int all = job->end - job->first;
+                for (double cost = 0; cost < HUGE_VAL && (tried.turns - step) * form::Places < all;) {
                     tried.segments = 1.0F * slots / places_of<form>(tried);
-                    const double cost = cost_of<form>(limits, tried);
+                    cost = cost_of<form>(limits, tried);
                     if (cost < least)
                         *job = tried;
                     least = std::min(cost, least);
+                    tried.turns += step;
                 }
             }
         });
