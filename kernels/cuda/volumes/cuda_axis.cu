@@ -766,7 +766,7 @@ template <typename Form> struct row_tile {
 
 #pragma unroll 1
         for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
-#pragma unroll
+#pragma unroll 1
             for (int column = before; column < Form::Columns; column += Form::Storing * Pack) {
                 const int place = turn * Form::Columns + column, x = begin + place;
                 T sums[Pack];
