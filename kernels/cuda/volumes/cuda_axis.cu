@@ -1047,6 +1047,7 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
    tried where windows are long and a block has room; parts of narrow strips need an odd number of turns. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
+    const int room = static_cast<int>(limits->shared_per_block);
     axis_job<T> tried = *job;
     double least = HUGE_VAL;
 
@@ -1062,14 +1063,13 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
             using form = decltype(chosen);
             if constexpr (form::Long) {
                 const int slots = long_windows<form>::Slots, step = slots > 1 ? 2 : 1;
-                const int all = job->end - job->first;
-                for (double cost = 0; cost < HUGE_VAL && (tried.turns - step) * form::Places < all;) {
+                const int all = std::min(job->end - job->first, room / form::Bytes);
+                for (; (tried.turns - step) * form::Places < all; tried.turns += step) {
                     tried.segments = 1.0F * slots / places_of<form>(tried);
-                    cost = cost_of<form>(limits, tried);
+                    const double cost = cost_of<form>(limits, tried);
                     if (cost < least)
                         *job = tried;
                     least = std::min(cost, least);
-                    tried.turns += step;
                 }
             }
         });
