@@ -11,8 +11,9 @@
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
- *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes. It first finds the
- *   extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
+ *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes; where windows are long
+ *   beside what a block has room for, on fewer rows or columns, of which it has longer pieces. It first finds
+ *   the extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
  *   computes several tiles along the axis, one after another, whose windows find all in the same lines. Where
  *   edge rules only repeat what long windows have inside the grid, lines end 16 samples behind it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
@@ -822,12 +823,13 @@ template <typename Form> struct row_tile {
 
 /* ---- long windows across x ---- */
 
-/* A strip is as wide as a line of the memory, or a narrow one as a sector. A warp reads rows side by side;
-   but places of narrow strips that lie 4 rows apart are in the same banks, and threads find samples 16 rows
-   apart. So a warp has several slots, which work in parts of the strip. Each part is a segment in shared
-   memory, behind which the first 15 rows of the next one are repeated: an odd number of rows then lies
-   between slots, and no thread's 16 samples end beyond its segment. Groups are not repeated, since parts have
-   an odd number of them. */
+/* A strip is as wide as a line of the memory or, if it is narrow, as a sector. A warp reads rows of samples
+   from shared memory. Of narrow strips, rows 4 apart are in the same banks, and so are those 16 apart that
+   threads begin with. So the lanes of a column are in slots, and each slot has a part of the places: lanes of
+   a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments of that
+   length. Behind each, the first 15 rows of the next one are there a second time. Lanes are then an odd
+   number of rows apart, and what a thread reads at once lies in one segment. Groups need nothing of this
+   kind, since a part has an odd number of them. */
 template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
@@ -844,8 +846,7 @@ template <typename Type, int Bytes_> struct strip_form {
     {
         return cuda_residents(code, Threads, Blocks);
     }
-    /* The row of a cell in shared memory, as one of a segment; and where it is repeated, if it is not the
-     * same. */
+    /* The row of a cell; and for `behind` of 15 the first row that has it, which may be behind a segment. */
     static __host__ __device__ int row_of(const axis_job<T> &job, int cell, int behind = 0)
     {
         const float segment = (static_cast<float>(cell - behind) + 0.5F) * job.segments;
@@ -859,9 +860,8 @@ template <typename Type, int Bytes_> struct strip_form {
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        const int groups = line_piece<strip_form>::most_cells(job) / Samples;
-
-        return static_cast<size_t>(group_row(job) + groups) * Bytes;
+        return static_cast<size_t>(group_row(job) + line_piece<strip_form>::most_cells(job) / Samples) *
+               Bytes;
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -913,8 +913,8 @@ template <typename Form> struct strip_tile {
             const int source = cuda_near_index(rule, min(piece.column + i, last), job.places);
             const int row = Form::row_of(job, i);
 #pragma unroll 1
-            for (int to = Form::row_of(job, i, Samples - 1); to <= row; to += Samples - 1) {
-                T *const cells = shared + to * Form::Columns + column;
+            for (int copy = Form::row_of(job, i, Samples - 1); copy <= row; copy += Samples - 1) {
+                T *const cells = shared + copy * Form::Columns + column;
                 if (source < 0)
                     cuda_put(cells, outside);
                 else
@@ -1010,23 +1010,22 @@ bool has_few_gaps(const struct op *op)
 template <typename T, typename Act> auto with_form(const struct op *op, const axis_job<T> &job, Act act)
 {
     const bool along_x = axis_of(op) == AXIS_X;
-    using wide_row = row_form<T, true, CUDA_WARP / 2>;
-    using narrow_row = row_form<T, true, CUDA_SECTOR / sizeof(T)>;
 
     if (op->kind != OP_RANK)
         return along_x ? act(row_form<T, false>()) : act(line_form<T, false>());
-    if (job.span < (along_x ? 3 : 2) * wide_row::Samples) /* groups would gain nothing */
+    if (job.span < (along_x ? 3 : 2) * strip_form<T, 128>::Samples) /* groups would gain nothing */
         return along_x ? act(row_form<T, true>()) : act(line_form<T, true>());
     if (job.narrow)
-        return along_x ? act(narrow_row()) : act(strip_form<T, CUDA_SECTOR>());
-    return along_x ? act(wide_row()) : act(strip_form<T, 128>());
+        return along_x ? act(row_form<T, true, CUDA_SECTOR / sizeof(T)>())
+                       : act(strip_form<T, CUDA_SECTOR>());
+    return along_x ? act(row_form<T, true, CUDA_WARP / 2>()) : act(strip_form<T, 128>());
 }
 
 /* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
-   one of a round, in which each thread has windows, and which the last round has even where windows are not.
-   A block that is alone on its multiprocessor fetches nothing while it computes. When a launch ends, half of
-   the blocks are idle, on average. Memory is a little slower for narrow blocks. Results of clipped pieces
-   along x wait for one another. */
+   one of a round, in which each thread has 16 windows; the last round takes as long as the others, even if it
+   has fewer. A block that is alone on its multiprocessor fetches nothing while it computes. When a launch
+   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. Where pieces
+   are clipped along x, a round ends when its results are stored. */
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
@@ -1043,8 +1042,9 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
            (job.clips && Form::Unit > 1 ? 1.1 : 1);
 }
 
-/* Choose the form of a launch and its turns, and whether its windows are clipped: what costs least. All are
-   tried where windows are long and a block has room; parts of narrow strips need an odd number of turns. */
+/* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
+   that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
+   many groups as there are turns, which must be an odd number. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     const int room = static_cast<int>(limits->shared_per_block);
