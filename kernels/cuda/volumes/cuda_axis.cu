@@ -846,12 +846,12 @@ template <typename Type, int Bytes_> struct strip_form {
     {
         return cuda_residents(code, Threads, Blocks);
     }
-    /* The row of a cell; and for `behind` of 15 the first row that has it, which may be behind a segment. */
-    static __host__ __device__ int row_of(const axis_job<T> &job, int cell, int behind = 0)
+    /* The row of a cell, in its segment. */
+    static __host__ __device__ int row_of(const axis_job<T> &job, int cell)
     {
-        const float segment = (static_cast<float>(cell - behind) + 0.5F) * job.segments;
+        const float segment = (static_cast<float>(cell) + 0.5F) * job.segments;
 
-        return Narrow && cell > behind ? cell + static_cast<int>(segment) * (Samples - 1) : cell;
+        return Narrow ? cell + static_cast<int>(segment) * (Samples - 1) : cell;
     }
     /* Groups are behind the piece. */
     static __host__ __device__ int group_row(const axis_job<T> &job)
@@ -904,24 +904,25 @@ template <typename Form> struct strip_tile {
         const int lanes = Form::Columns / Pack; /* that bring a row */
         const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
+        const int rows = Form::row_of(job, piece.cells),
+                  segment = places_of<Form>(job) / Form::Slots + Samples - 1;
+        int before = piece.column, end = segment; /* the place of row 0, if nothing were repeated */
         T outside[Pack];
 
         cuda_fill(outside, job.outside(static_cast<int>(blockIdx.z)));
 #pragma unroll 1
-        for (int i = static_cast<int>(threadIdx.x) / lanes; i < piece.cells && column < columns;
-             i += Form::Threads / lanes) {
-            const int source = cuda_near_index(rule, min(piece.column + i, last), job.places);
-            const int row = Form::row_of(job, i);
-#pragma unroll 1
-            for (int copy = Form::row_of(job, i, Samples - 1); copy <= row; copy += Samples - 1) {
-                T *const cells = shared + copy * Form::Columns + column;
-                if (source < 0)
-                    cuda_put(cells, outside);
-                else
-                    cuda_copy_async<16>(cells, job.at(from, source) + column);
-            }
+        for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows && column < columns;
+             row += Form::Threads / lanes) {
+            for (; Form::Narrow && row >= end; end += segment)
+                before -= Samples - 1;
+            const int source = cuda_near_index(rule, min(before + row, last), job.places);
+            T *const cells = shared + row * Form::Columns + column;
+            if (source < 0)
+                cuda_put(cells, outside);
+            else
+                cuda_copy_async<16>(cells, job.at(from, source) + column);
         }
-        await_cells<Form>(job, shared, Form::row_of(job, piece.cells) * Form::Columns);
+        await_cells<Form>(job, shared, rows * Form::Columns);
         __syncthreads();
     }
 
