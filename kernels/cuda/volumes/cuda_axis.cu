@@ -1122,9 +1122,6 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
     fit(limits, op, job);
-    job->tiles = with_form<T>(op, *job, [&](auto form) {
-        return static_cast<int>(cuda_ceil_divide(job->nx, places_of<decltype(form)>(*job)));
-    });
     return next;
 }
 
@@ -1215,11 +1212,12 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
 }
 
 /* Launches of other spans share the kernel, and what it was permitted last. */
-template <typename Form> cudaError_t launch(const axis_job<typename Form::T> &job, cudaStream_t stream)
+template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cudaStream_t stream)
 {
     const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, places_of<Form>(job)));
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);
