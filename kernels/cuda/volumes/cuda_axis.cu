@@ -11,8 +11,9 @@
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
- *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes. It first finds the
- *   extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
+ *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes; where windows are long
+ *   beside what a block has room for, on fewer rows or columns, of which it has longer pieces. It first finds
+ *   the extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
  *   computes several tiles along the axis, one after another, whose windows find all in the same lines. Where
  *   edge rules only repeat what long windows have inside the grid, lines end 16 samples behind it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
@@ -27,6 +28,8 @@
 #include "cuda_axis.cuh"
 
 #include <algorithm>
+#include <math.h>
+#include <string.h>
 
 namespace
 {
@@ -53,13 +56,16 @@ template <typename T> struct axis_job {
     int channels;
     int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
     int tiles; /* along x: blocks side by side */
+    bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
+    float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
     int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
     bool clips; /* extremes of long windows that find nothing outside the grid that they do not have inside */
-    T sign;     /* OP_RANK: -1 where the greatest comes first in order */
+    int seen, seen_end; /* the places that windows look at: of the grid, if they are clipped, or all */
+    T sign;             /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
     /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
     alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
@@ -67,16 +73,6 @@ template <typename T> struct axis_job {
     CUDA_INLINE T outside(int number) const
     {
         return edge.rule == EDGE_CONSTANT ? edge.outside[number / channel_lines % channels] : T(0);
-    }
-
-    /* The places that windows look at: of the grid, or all. */
-    __host__ __device__ int seen() const
-    {
-        return clips ? 0 : -Beside;
-    }
-    __host__ __device__ int seen_end() const
-    {
-        return clips ? places : Beyond;
     }
 
     /* Whether weights from one on have no gap among them. */
@@ -317,15 +313,6 @@ template <typename Form> struct line_tile {
         cuda_load_packs<Pack>(job.at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
-    CUDA_INLINE void hold(T (&sums)[Samples][Pack]) const
-    {
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-            if (job.holds(begin + o))
-                cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
-        }
-    }
-
     /* Loads of all samples are under way together. */
     CUDA_INLINE void sharpen(T (&sums)[Samples][Pack]) const
     {
@@ -345,8 +332,11 @@ template <typename Form> struct line_tile {
 
     CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
     {
-        if (job.edge.rule == EDGE_HOLD)
-            hold(sums);
+#pragma unroll
+        for (int o = 0; o < Samples && job.edge.rule == EDGE_HOLD; o++) {
+            if (job.holds(begin + o))
+                cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
+        }
         if (job.kept != nullptr)
             sharpen(sums);
 #pragma unroll
@@ -438,13 +428,13 @@ template <typename Form> struct line_piece {
     {
         const int first = begin + job.low, reached = places + job.span - 1;
 
-        column = within(begin - axis_places_before<Unit>(job.low), job.seen() - Samples,
-                        job.seen_end() / Unit * Unit - Samples);
+        column = within(begin - axis_places_before<Unit>(job.low), job.seen - Samples,
+                        job.seen_end / Unit * Unit - Samples);
         skipped = first - column;
-        cells = within(first + reached, job.seen() + Samples, job.seen_end() + Samples) - column;
+        cells = within(first + reached, job.seen + Samples, job.seen_end + Samples) - column;
         cells = (cells + Unit - 1) / Unit * Unit;
-        group = max(job.seen() - first, 0) / Samples;
-        group_end = min(reached, max(job.seen_end() - first, 0) + Samples - 1) / Samples;
+        group = max(job.seen - first, 0) / Samples;
+        group_end = min(reached, max(job.seen_end - first, 0) + Samples - 1) / Samples;
     }
 
     /* Cells at most, of a launch. No more groups count than these have room for. */
@@ -452,7 +442,7 @@ template <typename Form> struct line_piece {
     {
         const int reached = axis_places_before<Unit>(job.low) + job.low + places_of<Form>(job) + job.span - 1;
 
-        return within(reached, 0, job.seen_end() - job.seen() + 2 * Samples);
+        return within(reached, 0, job.seen_end - job.seen + 2 * Samples);
     }
 };
 
@@ -466,6 +456,34 @@ template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted
         shift_out<Most / 2>(wanted, samples);
 }
 
+/* Another type of the same bits. */
+template <typename To, typename From> CUDA_INLINE To bits_as(From from)
+{
+    To to;
+
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+/* Await what a block has fetched. Of long windows, all packs of cells become the places of their samples,
+   since several windows read each. */
+template <typename Form>
+CUDA_INLINE void await_cells(const axis_job<typename Form::T> &job, typename Form::T *cells, int count)
+{
+    cuda_commit_copies();
+    cuda_await_copies<0>();
+    __syncthreads();
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x) * Form::Pack; Form::Long && i < count;
+         i += Form::Threads * Form::Pack) {
+        typename Form::T values[Form::Pack];
+        cuda_load_packs<Form::Pack>(cells + i, values);
+        for (auto &value : values)
+            value = bits_as<typename Form::T>(place_of(job, value));
+        cuda_put(cells + i, values);
+    }
+}
+
 /* Extremes of long windows, of lines whose pieces lie in shared memory. Several threads have samples of the
    same line. */
 template <typename Form> struct long_windows {
@@ -473,11 +491,12 @@ template <typename Form> struct long_windows {
     using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
     static constexpr int Step = Form::Unit == 1 ? Form::Columns : 1; /* samples from a cell to the next */
+    static constexpr int Slots = Step > 1 ? 128 / Form::Bytes : 1;   /* lanes of a column, of a warp */
 
     const axis_job<T> &job;
     const int begin; /* the tile's first place */
     const line_piece<Form> &piece;
-    const T *const cells; /* of this thread's line */
+    const T *const cells; /* of this thread's line: the places of samples */
     order *const groups;  /* the same */
 
     /* The places of as many samples as a thread has, from a cell on. Across x, lanes read samples side by
@@ -491,10 +510,15 @@ template <typename Form> struct long_windows {
         if constexpr (Step == 1) {
             cuda_load_packs<Samples + Pack>(cells + cell / Pack * Pack, values);
             shift_out<Pack / 2>(cell % Pack, values);
+        } else {
+            const T *const first = cells + Form::row_of(job, cell) * Step;
+#pragma unroll
+            for (int k = 0; k < Samples; k++)
+                values[k] = first[k * Step];
         }
 #pragma unroll
         for (int k = 0; k < Samples; k++)
-            found[k] = place_of(job, Step == 1 ? values[k] : cells[(cell + k) * Step]);
+            found[k] = bits_as<order>(values[k]);
     }
 
     /* The least of them. */
@@ -509,11 +533,22 @@ template <typename Form> struct long_windows {
         return found[0];
     }
 
-    /* The extremes of all groups of the line, which its threads share. They are seen after a barrier. */
+    /* What the threads of a line share, by its number: each slot has a part of its own. */
+    template <typename Act> CUDA_INLINE static void share(int count, int unit, const Act &act)
+    {
+        const int part = (count + Slots - 1) / Slots, before = unit % Slots * part;
+
+#pragma unroll 1
+        for (int i = before + unit / Slots; i < min(before + part, count); i += Form::Units / Slots)
+            act(i);
+    }
+
+    /* The extremes of all groups of the line. They are seen after a barrier. */
     CUDA_INLINE void make_groups(int unit) const
     {
-        for (int group = piece.group + unit; group < piece.group_end; group += Form::Units)
-            groups[(group - piece.group) * Step] = least_of(piece.skipped + group * Samples);
+        share(piece.group_end - piece.group, unit, [&](int number) {
+            groups[number * Step] = least_of(piece.skipped + (piece.group + number) * Samples);
+        });
     }
 
     /* Of windows whose first samples lie at a place of the tile. Behind the samples that the first of them
@@ -524,8 +559,8 @@ template <typename Form> struct long_windows {
     CUDA_INLINE void find(int place, T (&found)[Samples][1]) const
     {
         const int first = begin + place + job.low, end = first + job.span;
-        const int before = within(first, job.seen() - Samples, job.seen_end()) - piece.column;
-        const int behind = within(end, job.seen(), job.seen_end() + 1) - piece.column;
+        const int before = within(first, job.seen - Samples, job.seen_end) - piece.column;
+        const int behind = within(end, job.seen, job.seen_end + 1) - piece.column;
         const int own = place / Samples, last = own + job.span / Samples;
         order samples[Samples];
 
@@ -545,28 +580,28 @@ template <typename Form> struct long_windows {
 
 /* ---- along x ---- */
 
-/* Long: whether windows are long. Blocks then have half as many rows, so that a multiprocessor holds several
-   blocks even of long pieces. */
-template <typename Type, bool Extremes_, bool Long_> struct row_form {
+/* Where windows are long, blocks have fewer rows than a warp has lanes, so that a multiprocessor holds
+   several blocks even of long pieces. The narrow ones have 32 bytes of a column. */
+template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form {
     using T = Type;
     using tile = row_tile<row_form>;
-    static constexpr bool Extremes = Extremes_, Long = Long_;
+    static constexpr int Rows = Rows_, Bytes = Rows * sizeof(T); /* of a column */
+    static constexpr bool Extremes = Extremes_, Long = Rows < CUDA_WARP, Narrow = Bytes == CUDA_SECTOR;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = Pack;
     static constexpr int Samples = 16; /* side by side, of a thread */
-    static constexpr int Threads = (Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
-    static constexpr int Rows = Long ? CUDA_WARP / 2 : CUDA_WARP;
+    static constexpr int Threads = (Narrow ? 8 + 2 * Pack : Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
     static constexpr int Units = Threads / Rows; /* threads side by side, of a row */
-    static constexpr int Columns = Units * Samples, Places = Columns;
-    static constexpr int Fetching = Long ? Units : 8;     /* lanes that bring a row */
-    static constexpr int Storing = Columns / Pack;        /* and those that store one */
+    static constexpr int Columns = Units * Samples, Places = Narrow ? 4 * Samples : Columns;
+    static constexpr int Fetching = Long ? Units : 8;             /* lanes that bring a row */
+    static constexpr int Storing = Long ? Units : Columns / Pack; /* and those that store one */
+    static constexpr int Blocks = Narrow ? 2 : Pack;      /* as many as rows of 512 samples leave room for */
     static constexpr double Reached = Long ? 0.25 : 0.52; /* of the peak, by the longest windows */
 
-    /* Of long windows, as many as rows of 512 samples leave room for. Before 8.6, ptxas wants more registers.
-     */
+    /* Before 8.6, ptxas wants more registers. */
     static __host__ __device__ constexpr int residents(int code)
     {
         return cuda_residents(code, Threads,
-                              Long             ? Pack
+                              Long             ? Blocks
                               : sizeof(T) == 4 ? 5 - (Extremes && code < 90) - (code < 86)
                                                : 6 - Extremes - (code < 86));
     }
@@ -579,10 +614,10 @@ template <typename Type, bool Extremes_, bool Long_> struct row_form {
     {
         return pitch(line_piece<row_form>::most_cells(job), Pack);
     }
-    /* Here units are 8 bytes: half a warp reads a group of each row, and the other half the one behind it. */
+    /* Here units are as many groups as lanes read side by side, while the other lanes read other rows. */
     static __host__ __device__ int group_pitch(const axis_job<T> &job)
     {
-        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, Pack / 2) : 0;
+        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, 128 / Bytes) : 0;
     }
     /* In shared memory, pieces come first, then the groups of each row. If pieces are clipped, later turns
        read where the results of a turn would go; these are then behind. */
@@ -634,38 +669,25 @@ template <typename Form> struct row_tile {
         return first + min(row, rows - 1);
     }
 
-    CUDA_INLINE void fetch_packs() const
+    CUDA_INLINE void fetch() const
     {
-        const int before = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, column = piece.column;
-        const unsigned last = static_cast<unsigned>(max(job.nx - Pack + 1, 0)); /* columns of whole packs */
+        const int lane = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, end = piece.cells;
+        const int column = piece.column, before = min(max(-column, 0), end);
+        const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
             const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
-            const T *from = job.from + read(row) * job.line + column + before;
-            T *to = staged(row) + before;
+            const T *const from = job.from + read(row) * job.line + column;
+            T *const to = staged(row);
 #pragma unroll 1
-            for (int i = before; i < piece.cells; i += Form::Fetching * Pack) {
-                cuda_copy_async_if<16>(static_cast<unsigned>(column + i) < last, to, from);
-                from += Form::Fetching * Pack;
-                to += Form::Fetching * Pack;
-            }
+            for (int i = lane; i < end; i += Form::Fetching * Pack)
+                cuda_copy_async_if<16>(i >= before && i < behind, to + i, from + i);
         }
-    }
-
-    CUDA_INLINE void fetch() const
-    {
-        const int column = piece.column, end = piece.cells;
-        const int before = min(max(-column, 0), end);
-        const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
-
-        fetch_packs();
         if (before > 0 || behind < end)
             axis_fetch_outside(job.from + read(own) * job.line, staged(own), column, before, behind, end,
                                job.nx, job.edge.rule, job.outside(read(own)), unit, Form::Units);
-        cuda_commit_copies();
-        cuda_await_copies<0>();
-        __syncthreads();
+        await_cells<Form>(job, shared, Form::Rows * Form::cell_pitch(job));
     }
 
     /* What an earlier launch has left, in columns of the grid. */
@@ -740,30 +762,35 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int column = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
+        const int before = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
         const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
-        const int x = begin + turn * Form::Columns + column, step = Form::Threads / Form::Storing;
-        T *to = job.to + (first + row_of_block) * job.line;
 
 #pragma unroll 1
-        for (int row = row_of_block; row < rows && x < job.nx; row += step) {
-            T sums[Pack];
-            cuda_load_packs<Pack>(results(turn, row) + column, sums);
-            if (job.edge.rule == EDGE_HOLD)
-                hold(row, x, sums);
-            cuda_store_columns<Pack>(to, x, x, job.nx, sums);
-            to += step * job.line;
+        for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
+#pragma unroll 1
+            for (int column = before; column < Form::Columns; column += Form::Storing * Pack) {
+                const int place = turn * Form::Columns + column, x = begin + place;
+                T sums[Pack];
+
+                if (place >= columns || x >= job.nx)
+                    break;
+                cuda_load_packs<Pack>(results(turn, row) + column, sums);
+                if (job.edge.rule == EDGE_HOLD)
+                    hold(row, x, sums);
+                cuda_store_columns<Pack>(job.to + (first + row) * job.line, x, x, job.nx, sums);
+            }
         }
     }
 
     /* Results go where no later turn reads, or are stored before the next turn. */
     CUDA_INLINE void run() const
     {
-        const int turns = places_of<Form>(job) / Form::Columns;
+        const int turns = Form::Long ? (columns + Form::Columns - 1) / Form::Columns : 1;
         const bool at_once = Form::Long && job.clips;
 
         fetch();
         if constexpr (Form::Long) {
+            __syncthreads();
             windows().make_groups(unit);
             __syncthreads();
         }
@@ -796,29 +823,45 @@ template <typename Form> struct row_tile {
 
 /* ---- long windows across x ---- */
 
-/* A strip is as wide as a line of the memory. A warp reads its places side by side, in f64 of two rows. */
-template <typename Type> struct strip_form {
+/* A strip is as wide as a line of the memory or, if it is narrow, as a sector. A warp reads rows of samples
+   from shared memory. Of narrow strips, rows 4 apart are in the same banks, and so are those 16 apart that
+   threads begin with. So the lanes of a column are in slots, and each slot has a part of the places: lanes of
+   a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments of that
+   length. Behind each, the first 15 rows of the next one are there a second time. Lanes are then an odd
+   number of rows apart, and what a thread reads at once lies in one segment. Groups need nothing of this
+   kind, since a part has an odd number of them. */
+template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
-    static constexpr bool Extremes = true, Long = true;
+    static constexpr int Bytes = Bytes_, Columns = Bytes / sizeof(T), Slots = 128 / Bytes;
+    static constexpr bool Extremes = true, Long = true, Narrow = Slots > 1;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = 1;
     static constexpr int Samples = 16; /* below each other, of a thread */
-    static constexpr int Threads = 8 * CUDA_WARP;
-    static constexpr int Columns = 128 / sizeof(T);
+    static constexpr int Threads = (Narrow ? 8 + 2 * Pack : 8) * CUDA_WARP, Blocks = Narrow ? 2 : 3;
     static constexpr int Units = Threads / Columns; /* threads below each other, of a column */
-    static constexpr int Rows = Units * Samples, Places = Rows;
+    static constexpr int Rows = Units * Samples, Places = Narrow ? Slots * Samples : Rows;
     static constexpr double Reached = 0.27; /* of the peak */
 
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, 3);
+        return cuda_residents(code, Threads, Blocks);
+    }
+    /* The row of a cell, in its segment. */
+    static __host__ __device__ int row_of(const axis_job<T> &job, int cell)
+    {
+        const float segment = (static_cast<float>(cell) + 0.5F) * job.segments;
+
+        return Narrow ? cell + static_cast<int>(segment) * (Samples - 1) : cell;
     }
     /* Groups are behind the piece. */
+    static __host__ __device__ int group_row(const axis_job<T> &job)
+    {
+        return row_of(job, line_piece<strip_form>::most_cells(job));
+    }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        const int cells = line_piece<strip_form>::most_cells(job);
-
-        return static_cast<size_t>(cells + cells / Samples) * Columns * sizeof(T);
+        return static_cast<size_t>(group_row(job) + line_piece<strip_form>::most_cells(job) / Samples) *
+               Bytes;
     }
     static dim3 grid(const axis_job<T> &job)
     {
@@ -861,21 +904,25 @@ template <typename Form> struct strip_tile {
         const int lanes = Form::Columns / Pack; /* that bring a row */
         const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
+        const int rows = Form::row_of(job, piece.cells),
+                  segment = places_of<Form>(job) / Form::Slots + Samples - 1;
+        int before = piece.column, end = segment; /* the place of row 0, if nothing were repeated */
         T outside[Pack];
 
         cuda_fill(outside, job.outside(static_cast<int>(blockIdx.z)));
 #pragma unroll 1
-        for (int i = static_cast<int>(threadIdx.x) / lanes; i < piece.cells && column < columns;
-             i += Form::Threads / lanes) {
-            const int source = cuda_near_index(rule, min(piece.column + i, last), job.places);
-            T *const cells = shared + i * Form::Columns + column;
+        for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows && column < columns;
+             row += Form::Threads / lanes) {
+            for (; Form::Narrow && row >= end; end += segment)
+                before -= Samples - 1;
+            const int source = cuda_near_index(rule, min(before + row, last), job.places);
+            T *const cells = shared + row * Form::Columns + column;
             if (source < 0)
                 cuda_put(cells, outside);
             else
                 cuda_copy_async<16>(cells, job.at(from, source) + column);
         }
-        cuda_commit_copies();
-        cuda_await_copies<0>();
+        await_cells<Form>(job, shared, rows * Form::Columns);
         __syncthreads();
     }
 
@@ -902,20 +949,18 @@ template <typename Form> struct strip_tile {
 
     CUDA_INLINE void run() const
     {
-        order *const groups =
-            reinterpret_cast<order *>(shared + line_piece<Form>::most_cells(job) * Form::Columns);
+        order *const groups = reinterpret_cast<order *>(shared + Form::group_row(job) * Form::Columns);
         const long_windows<Form> windows = {job, begin, piece, shared + x, groups + x};
 
         fetch();
         if (x < columns)
             windows.make_groups(unit);
         __syncthreads();
-#pragma unroll 1
-        for (int place = unit * Samples; place < places && x < columns; place += Form::Places) {
+        windows.share(x < columns ? places / Samples : 0, unit, [&](int number) {
             T found[Samples][1];
-            windows.find(place, found);
-            store(place, found);
-        }
+            windows.find(number * Samples, found);
+            store(number * Samples, found);
+        });
     }
 };
 
@@ -962,74 +1007,89 @@ bool has_few_gaps(const struct op *op)
     return gaps == 0 || (op->kind != OP_RANK && gaps <= 2 && op->tap_count > 2 * gaps + 1);
 }
 
-/* Call act with the form for an op's launch of so many taps. */
-template <typename T, typename Act> auto with_form(const struct op *op, int span, Act act)
+/* Call act with the form for an op's launch. */
+template <typename T, typename Act> auto with_form(const struct op *op, const axis_job<T> &job, Act act)
 {
     const bool along_x = axis_of(op) == AXIS_X;
-    using long_row = row_form<T, true, true>;
 
     if (op->kind != OP_RANK)
-        return along_x ? act(row_form<T, false, false>()) : act(line_form<T, false>());
-    if (span < (along_x ? 3 : 2) * long_row::Samples) /* groups would gain nothing */
-        return along_x ? act(row_form<T, true, false>()) : act(line_form<T, true>());
-    return along_x ? act(long_row()) : act(strip_form<T>());
+        return along_x ? act(row_form<T, false>()) : act(line_form<T, false>());
+    if (job.span < (along_x ? 3 : 2) * strip_form<T, 128>::Samples) /* groups would gain nothing */
+        return along_x ? act(row_form<T, true>()) : act(line_form<T, true>());
+    if (job.narrow)
+        return along_x ? act(row_form<T, true, CUDA_SECTOR / sizeof(T)>())
+                       : act(strip_form<T, CUDA_SECTOR>());
+    return along_x ? act(row_form<T, true, CUDA_WARP / 2>()) : act(strip_form<T, 128>());
 }
 
-template <typename T> size_t bytes_of(const struct op *op, const axis_job<T> &job)
+/* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
+   one of a round, in which each thread has 16 windows; the last round takes as long as the others, even if it
+   has fewer. A block that is alone on its multiprocessor fetches nothing while it computes. When a launch
+   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. Where pieces
+   are clipped along x, a round ends when its results are stored. */
+template <typename Form>
+double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
-    return with_form<T>(op, job.span, [&](auto form) { return decltype(form)::shared_bytes(job); });
+    const size_t bytes = Form::shared_bytes(job), room = limits->shared_per_multiprocessor;
+    const double residents = static_cast<double>(std::min<size_t>(Form::Blocks, room / (bytes + 1024)));
+    const int round = Form::Units * Form::Samples, rounds = (places_of<Form>(job) + round - 1) / round;
+    const dim3 grid = Form::grid(job);
+    const double blocks = 1.0 * grid.x * grid.y * grid.z + limits->multiprocessors * residents / 2;
+
+    if (bytes > limits->shared_per_block)
+        return HUGE_VAL;
+    return blocks * Form::Bytes * (line_piece<Form>::most_cells(job) + rounds * round) *
+           (1 + 0.4 / (residents * residents)) * (Form::Narrow ? 1.1 : 1) *
+           (job.clips && Form::Unit > 1 ? 1.1 : 1);
 }
 
-/* Whether windows of a launch are clipped, if that fits. Along x, results then take a place of their own,
-   which pays where windows are long beside rows. */
-template <typename T> bool clips(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
+/* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
+   that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
+   many groups as there are turns, which must be an odd number. */
+template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
-    job.turns = 1;
-    job.clips = op_reads_itself_outside(op) && (axis_of(op) != AXIS_X || 4 * job.span >= job.places) &&
-                with_form<T>(op, job.span, [](auto form) { return decltype(form)::Long; });
-    return job.clips && bytes_of(op, job) <= limits->shared_per_block;
+    const int room = static_cast<int>(limits->shared_per_block);
+    axis_job<T> tried = *job;
+    double least = HUGE_VAL;
+
+    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 4 : 2); kind++) {
+        tried.narrow = kind % 2 > 0;
+        tried.clips = kind / 2 > 0;
+        tried.seen = tried.clips ? 0 : -axis_job<T>::Beside;
+        tried.seen_end = tried.clips ? tried.places : axis_job<T>::Beyond;
+        tried.turns = 1;
+        if (kind == 0)
+            *job = tried;
+        with_form<T>(op, tried, [&](auto chosen) {
+            using form = decltype(chosen);
+            if constexpr (form::Long) {
+                const int slots = long_windows<form>::Slots, step = slots > 1 ? 2 : 1;
+                const int all = std::min(job->end - job->first, room / form::Bytes);
+                for (; (tried.turns - step) * form::Places < all; tried.turns += step) {
+                    tried.segments = 1.0F * slots / places_of<form>(tried);
+                    const double cost = cost_of<form>(limits, tried);
+                    if (cost < least)
+                        *job = tried;
+                    least = std::min(cost, least);
+                }
+            }
+        });
+    }
 }
 
 /* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
-   clipped window, if that fits; else what fits beside the places of a turn, wherever the window begins. */
+   window that is best clipped; else half of what a narrow block holds, which then computes as much as its
+   windows reach. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
-    job.low = offset_along(axis_of(op), &op->taps[0]);
-    job.span = span_of(op);
+    const int half = static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR));
+
     if (op->kind != OP_RANK)
         return axis_job<T>::Most;
-    if (clips(limits, op, job))
-        return job.span;
-    job.low = cuda_pack_of<T>::samples - 1;
-    job.span = std::min(job.span, static_cast<int>(limits->shared_per_block / 64)); /* a place of a piece */
-    job.turns = 1;
-    job.clips = false;
-    while (bytes_of(op, job) > limits->shared_per_block)
-        job.span--;
-    return job.span;
-}
-
-/* Turns of a block that finds extremes of long windows. Windows read more than a turn computes, and turns of
-   one block read it once; but all multiprocessors need several blocks. Where several fit into one
-   multiprocessor, one fetches while another computes. That matters more than reading everything up to one and
-   a half times. */
-template <typename Form> int turns_of(const struct cuda_limits *limits, axis_job<typename Form::T> job)
-{
-    job.turns = 1;
-    const dim3 grid = Form::grid(job);
-    const long long blocks = static_cast<long long>(grid.x) * grid.y * grid.z / (2 * limits->multiprocessors);
-    const long long all = cuda_ceil_divide(job.end - job.first, Form::Places);
-    const int most = Form::Long ? static_cast<int>(std::max(1ll, std::min(blocks, all))) : 1;
-    for (size_t residents = 4; residents > 0; residents--) {
-        const size_t room = std::min(limits->shared_per_block,
-                                     limits->shared_per_multiprocessor / residents - 1024); /* the system's */
-        job.turns = most;
-        while (job.turns > 1 && Form::shared_bytes(job) > room)
-            job.turns--;
-        if (Form::shared_bytes(job) <= room && (job.turns == most || places_of<Form>(job) >= 2 * job.span))
-            break;
-    }
-    return job.turns;
+    job.low = offset_along(axis_of(op), &op->taps[0]);
+    job.span = span_of(op);
+    fit(limits, op, &job);
+    return job.clips ? job.span : std::min(job.span, half);
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -1061,12 +1121,7 @@ size_t take_taps(const struct cuda_limits *limits, const struct op *op, size_t f
     }
     job->resumes = first > 0;
     job->ends = next == op->tap_count;
-    job->clips = clips(limits, op, *job);
-    with_form<T>(op, job->span, [&](auto chosen) {
-        using form = decltype(chosen);
-        job->turns = turns_of<form>(limits, *job);
-        job->tiles = static_cast<int>(cuda_ceil_divide(job->nx, places_of<form>(*job)));
-    });
+    fit(limits, op, job);
     return next;
 }
 
@@ -1152,16 +1207,17 @@ template <typename T> bool axis_shape(const struct cuda_question *asked, struct 
     if (is_too_large(op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid is too large for a launch");
     const axis_job<T> job = job_of<T>(asked->limits, op, asked->shape, {0, asked->shape->planes});
-    with_form<T>(op, job.span, [&](auto chosen) { describe<decltype(chosen)>(asked, job, form); });
+    with_form<T>(op, job, [&](auto chosen) { describe<decltype(chosen)>(asked, job, form); });
     return true;
 }
 
 /* Launches of other spans share the kernel, and what it was permitted last. */
-template <typename Form> cudaError_t launch(const axis_job<typename Form::T> &job, cudaStream_t stream)
+template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cudaStream_t stream)
 {
     const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, places_of<Form>(job)));
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);
@@ -1190,8 +1246,8 @@ template <typename T> cudaError_t axis_launch(const struct cuda_job *from)
         next = take_taps(from->limits, op, next, &job);
         if (op->kind == OP_UNSHARP && job.ends)
             job.kept = static_cast<const cuda_view<T> *>(from->kept)->row(first_plane, 0, 0);
-        error = with_form<T>(op, job.span,
-                             [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
+        error =
+            with_form<T>(op, job, [&](auto chosen) { return launch<decltype(chosen)>(job, from->stream); });
     }
     return error;
 }
