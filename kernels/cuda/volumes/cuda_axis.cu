@@ -908,8 +908,8 @@ template <typename Form> struct strip_tile {
         const int lanes = Form::Columns / Pack; /* that bring a row */
         const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
-        const int rows = Form::row_of(job, piece.cells),
-                  segment = places_of<Form>(job) / Form::Slots + Samples - 1;
+        const int rows = Form::row_of(job, piece.cells);
+        const int segment = places_of<Form>(job) / Form::Slots + Samples - 1;
         int before = piece.column, end = segment; /* the place of row 0, if nothing were repeated */
         T outside[Pack];
 
