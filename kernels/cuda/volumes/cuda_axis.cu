@@ -55,7 +55,7 @@ template <typename T> struct axis_job {
     int channel_lines; /* of one channel, one after the other */
     int channels;
     int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
-    int tiles; /* along x: blocks side by side */
+    int tiles; /* blocks of a row or a strip */
     bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
     float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
@@ -863,11 +863,13 @@ template <typename Type, int Bytes_> struct strip_form {
         return static_cast<size_t>(group_row(job) + line_piece<strip_form>::most_cells(job) / Samples) *
                Bytes;
     }
+    /* Blocks that follow one another are neighbours along the axis, so they find in the second-level cache
+       what windows of both reach. */
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job))),
-                    static_cast<unsigned>(job.lines));
+        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job)) *
+                                          cuda_ceil_divide(job.nx, Columns)),
+                    1, static_cast<unsigned>(job.lines));
     }
 };
 
@@ -877,6 +879,7 @@ template <typename Form> struct strip_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
+    const int strip;         /* its first column */
     const int x, unit;       /* this thread's column, and its number among those of the column */
     const int columns;       /* of the strip */
     const int begin, places; /* the tile's first place, and how many threads have, the last behind the grid */
@@ -886,13 +889,14 @@ template <typename Form> struct strip_tile {
     T *const to;         /* the same */
 
     CUDA_INLINE strip_tile(const axis_job<T> &job_, T *shared_)
-        : job(job_), x(static_cast<int>(threadIdx.x) % Form::Columns),
-          unit(static_cast<int>(threadIdx.x) / Form::Columns),
-          columns(min(Form::Columns, job.nx - static_cast<int>(blockIdx.x) * Form::Columns)),
-          begin(job.first + static_cast<int>(blockIdx.y) * places_of<Form>(job)),
+        : job(job_), strip(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Columns),
+          x(static_cast<int>(threadIdx.x) % Form::Columns),
+          unit(static_cast<int>(threadIdx.x) / Form::Columns), columns(min(Form::Columns, job.nx - strip)),
+          begin(job.first +
+                static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
           places(min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples)),
-          piece(job, begin, places), shared(shared_),
-          from(job.from + blockIdx.z * job.line + blockIdx.x * Form::Columns), to(job.to + (from - job.from))
+          piece(job, begin, places), shared(shared_), from(job.from + blockIdx.z * job.line + strip),
+          to(job.to + (from - job.from))
     {
     }
 
@@ -904,8 +908,8 @@ template <typename Form> struct strip_tile {
         const int lanes = Form::Columns / Pack; /* that bring a row */
         const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
-        const int rows = Form::row_of(job, piece.cells),
-                  segment = places_of<Form>(job) / Form::Slots + Samples - 1;
+        const int rows = Form::row_of(job, piece.cells);
+        const int segment = places_of<Form>(job) / Form::Slots + Samples - 1;
         int before = piece.column, end = segment; /* the place of row 0, if nothing were repeated */
         T outside[Pack];
 
@@ -1217,7 +1221,7 @@ template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cuda
     const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, places_of<Form>(job)));
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);
