@@ -840,7 +840,7 @@ template <typename Type, int Bytes_> struct strip_form {
     static constexpr int Threads = (Narrow ? 8 + 2 * Pack : 8) * CUDA_WARP, Blocks = Narrow ? 2 : 3;
     static constexpr int Units = Threads / Columns; /* threads below each other, of a column */
     static constexpr int Rows = Units * Samples, Places = Narrow ? Slots * Samples : Rows;
-    static constexpr double Reached = 0.27; /* of the peak */
+    static constexpr double Reached = 0.25; /* of the peak */
 
     static __host__ __device__ constexpr int residents(int code)
     {
@@ -1159,12 +1159,8 @@ void describe(const struct cuda_question *asked, const axis_job<typename Form::T
     using T = typename Form::T;
     const double launches = static_cast<double>(
         cuda_ceil_divide(span_of(asked->op), most_taps<T>(asked->limits, asked->op, job)));
-    /* On average, of a window. */
-    const double span = span_of(asked->op), inside = std::min(span, 2.0 * job.places);
-    const double seen = job.clips ? inside - inside * inside / (4.0 * job.places) : span;
-    const double taken = Form::Long
-                             ? seen / Form::Samples + 3 * launches * Form::Samples
-                             : seen + launches * Form::Samples; /* by as many windows as a thread has */
+    /* By as many windows as a thread has. */
+    const double taken = span_of(asked->op) + launches * Form::Samples;
 
     form->tile_x = Form::Columns;
     form->tile_y = Form::Rows;
@@ -1175,6 +1171,9 @@ void describe(const struct cuda_question *asked, const axis_job<typename Form::T
     form->kernel = reinterpret_cast<const void *>(&axis_kernel<Form>);
     form->bytes_per_update = sizeof(T) * (3 * launches - 1 + (asked->op->kind == OP_UNSHARP ? 1 : 0));
     form->operations_per_update = Form::Extremes ? 12.0 * taken / Form::Samples : cuda_operations(asked->op);
+    if constexpr (Form::Long) /* by runs of an H200 */
+        form->operations_per_update = 20 * launches * cost_of<Form>(asked->limits, job) /
+                                      (1.0 * job.nx * job.lines * (job.end - job.first) * sizeof(T));
     form->reached = Form::Reached;
 }
 
