@@ -55,7 +55,7 @@ template <typename T> struct axis_job {
     int channel_lines; /* of one channel, one after the other */
     int channels;
     int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
-    int tiles; /* blocks of a row or a strip */
+    unsigned tiles; /* blocks of a row or a strip */
     bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
     float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
@@ -265,20 +265,16 @@ template <typename Form> struct line_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int x, origin, begin; /* this thread's first column, its block's first place, and its own */
-    int *const sources;         /* of what the first tap of its first sample reads, and of what lies behind */
-    const T *const from;
-    const T outside;
-
-    CUDA_INLINE line_tile(const axis_job<T> &job_, T *shared)
-        : job(job_),
-          x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
-          begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
-          sources(reinterpret_cast<int *>(shared) + (begin - origin)), from(own(job.from)),
-          outside(job.outside(static_cast<int>(blockIdx.z)))
-    {
-    }
+    T *const shared;
+    const int thread = static_cast<int>(threadIdx.x);
+    /* This thread's first column, its block's first place, and its own. */
+    const int x = (static_cast<int>(blockIdx.x) * CUDA_WARP + thread % CUDA_WARP) * Pack;
+    const int origin = job.first + static_cast<int>(blockIdx.y) * Form::Rows;
+    const int begin = origin + thread / CUDA_WARP * Samples;
+    /* Of what the first tap of its first sample reads, and of what lies behind. */
+    int *const sources = reinterpret_cast<int *>(shared) + (begin - origin);
+    const T *const from = own(job.from);
+    const T outside = job.outside(static_cast<int>(blockIdx.z));
 
     /* Place 0 of this thread's first column. */
     template <typename Sample> CUDA_INLINE Sample *own(Sample *first) const
@@ -640,23 +636,17 @@ template <typename Form> struct row_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int own, unit; /* this thread's row, and its number among those of the row */
-    const int begin;     /* the tile's first column */
-    const int columns;   /* that threads have, the last of them behind the grid */
-    const line_piece<Form> piece;
-    const int first, rows; /* its first row, and how many there are */
     T *const shared;
-
-    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared_)
-        : job(job_), own(static_cast<int>(threadIdx.x) % Form::Rows),
-          unit(static_cast<int>(threadIdx.x) / Form::Rows),
-          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
-          columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
-          piece(job, begin, columns),
-          first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
-          rows(min(Form::Rows, job.lines - first)), shared(shared_)
-    {
-    }
+    const int thread = static_cast<int>(threadIdx.x);
+    /* This thread's row, and its number among those of the row. */
+    const int own = thread % Form::Rows, unit = thread / Form::Rows;
+    /* The tile's first column, and how many threads have, the last of them behind the grid. */
+    const int begin = static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
+    const int columns = min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples);
+    const line_piece<Form> piece = {job, begin, columns};
+    /* Its first row, and how many there are. */
+    const int first = static_cast<int>(blockIdx.x / job.tiles) * Form::Rows;
+    const int rows = min(Form::Rows, job.lines - first);
 
     CUDA_INLINE T *staged(int row) const
     {
@@ -671,13 +661,13 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch() const
     {
-        const int lane = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, end = piece.cells;
+        const int lane = thread % Form::Fetching * Pack, end = piece.cells;
         const int column = piece.column, before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
-            const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
+            const int row = turn + thread / Form::Fetching;
             const T *const from = job.from + read(row) * job.line + column;
             T *const to = staged(row);
 #pragma unroll 1
@@ -762,8 +752,8 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int before = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
-        const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
+        const int before = thread % Form::Storing * Pack;
+        const int row_of_block = thread / Form::Storing;
 
 #pragma unroll 1
         for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
@@ -879,26 +869,18 @@ template <typename Form> struct strip_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int strip;         /* its first column */
-    const int x, unit;       /* this thread's column, and its number among those of the column */
-    const int columns;       /* of the strip */
-    const int begin, places; /* the tile's first place, and how many threads have, the last behind the grid */
-    const line_piece<Form> piece;
     T *const shared;
-    const T *const from; /* place 0 of the strip */
-    T *const to;         /* the same */
-
-    CUDA_INLINE strip_tile(const axis_job<T> &job_, T *shared_)
-        : job(job_), strip(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Columns),
-          x(static_cast<int>(threadIdx.x) % Form::Columns),
-          unit(static_cast<int>(threadIdx.x) / Form::Columns), columns(min(Form::Columns, job.nx - strip)),
-          begin(job.first +
-                static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
-          places(min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples)),
-          piece(job, begin, places), shared(shared_), from(job.from + blockIdx.z * job.line + strip),
-          to(job.to + (from - job.from))
-    {
-    }
+    const int thread = static_cast<int>(threadIdx.x);
+    const int strip = static_cast<int>(blockIdx.x / job.tiles) * Form::Columns; /* its first column */
+    const int columns = min(Form::Columns, job.nx - strip);
+    /* This thread's column, and its number among those of the column. */
+    const int x = thread % Form::Columns, unit = thread / Form::Columns;
+    /* The tile's first place, and how many threads have, the last of them behind the grid. */
+    const int begin = job.first + static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
+    const int places = min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples);
+    const line_piece<Form> piece = {job, begin, places};
+    const T *const from = job.from + blockIdx.z * job.line + strip; /* place 0 of the strip */
+    T *const to = job.to + (from - job.from);                       /* the same */
 
     /* What only places behind the last one to compute read may not be of the field, so the last one that is
        read stands for it. */
@@ -906,7 +888,7 @@ template <typename Form> struct strip_tile {
     {
         const enum edge_rule rule = job.edge.rule == EDGE_HOLD ? EDGE_NEAREST : job.edge.rule;
         const int lanes = Form::Columns / Pack; /* that bring a row */
-        const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
+        const int column = thread % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
         const int rows = Form::row_of(job, piece.cells);
         const int segment = places_of<Form>(job) / Form::Slots + Samples - 1;
@@ -915,8 +897,7 @@ template <typename Form> struct strip_tile {
 
         cuda_fill(outside, job.outside(static_cast<int>(blockIdx.z)));
 #pragma unroll 1
-        for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows && column < columns;
-             row += Form::Threads / lanes) {
+        for (int row = thread / lanes; row < rows && column < columns; row += Form::Threads / lanes) {
             for (; Form::Narrow && row >= end; end += segment)
                 before -= Samples - 1;
             const int source = cuda_near_index(rule, min(before + row, last), job.places);
@@ -974,7 +955,7 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    typename Form::tile(job, shared).run();
+    typename Form::tile{job, shared}.run();
 }
 
 /* ---- the host ---- */
@@ -1221,7 +1202,7 @@ template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cuda
     const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
+    job.tiles = static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);

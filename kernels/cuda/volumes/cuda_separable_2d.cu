@@ -109,26 +109,21 @@ template <typename Form> struct pair_walk {
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Below = Form::Below;
 
     const pair_job<T> &job;
-    const int lane, warp;
-    const int begin, columns;      /* of the strip, the last of them behind the grid */
-    const int layer, first, count; /* rows to compute */
-    const int skipped;             /* rows of the first group that nobody reads */
-    const int pitch;               /* of cells */
-    T *const cells, *const ring;
-    int *const sources; /* where the rows of all groups are read; −1: outside */
-
-    CUDA_INLINE pair_walk(const pair_job<T> &job_, T *shared)
-        : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
-          warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          begin(static_cast<int>(blockIdx.x) % job.tiles * Form::Columns),
-          columns(min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside)),
-          layer(static_cast<int>(blockIdx.x) / job.tiles % job.layers),
-          first(job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk),
-          count(min(job.chunk, job.end - first)), skipped(Rows - (job.down.span - 1)),
-          pitch(Form::packs(job) * Pack), cells(shared), ring(shared + Rows * pitch),
-          sources(reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch))
-    {
-    }
+    T *const cells; /* of the rows of a group */
+    const int thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
+    const int lane = thread % CUDA_WARP, warp = thread / CUDA_WARP;
+    /* The strip's first column, and how many warps have, the last of them behind the grid. */
+    const int begin = block % job.tiles * Form::Columns;
+    const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
+    /* The first row to compute, and how many there are. */
+    const int layer = block / job.tiles % job.layers;
+    const int first = job.first + block / job.tiles / job.layers * job.chunk;
+    const int count = min(job.chunk, job.end - first);
+    const int skipped = Rows - (job.down.span - 1); /* rows of the first group that nobody reads */
+    const int pitch = Form::packs(job) * Pack;      /* of cells */
+    T *const ring = cells + Rows * pitch;
+    /* Where the rows of all groups are read; −1: outside. */
+    int *const sources = reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch);
 
     CUDA_INLINE void find_rows() const
     {
@@ -165,7 +160,7 @@ template <typename Form> struct pair_walk {
 
 #pragma unroll
         for (int turn = 0; turn < Rows; turn += Form::Threads / Form::Fetching) {
-            const int number = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
+            const int number = turn + thread / Form::Fetching;
             const T *from = row(group * Rows + number) + column + own;
             T *to = cells + number * pitch + own;
 #pragma unroll 1
@@ -287,7 +282,7 @@ __global__ void __launch_bounds__(Form::Threads, Form::Blocks)
     CUDA_SHARED(typename Form::T, shared);
 
     CUDA_WHERE_SERVED (Form) {
-        pair_walk<Form>(job, shared).run();
+        pair_walk<Form>{job, shared}.run();
     }
 }
 
