@@ -24,12 +24,10 @@
  * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
  *   where a window does not fit into one.
  * Wins when: taps lie on one axis. */
-#include "kernels/cuda/shared/cuda_order.cuh"
 #include "cuda_axis.cuh"
 
 #include <algorithm>
 #include <math.h>
-#include <string.h>
 
 namespace
 {
@@ -253,9 +251,8 @@ template <typename Type, bool Extremes_> struct line_form {
     }
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, Rows)),
-                    static_cast<unsigned>(job.lines));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.nx, Columns)),
+                    cuda_blocks(cuda_ceil_divide(job.end - job.first, Rows)), cuda_blocks(job.lines));
     }
 };
 
@@ -309,23 +306,6 @@ template <typename Form> struct line_tile {
         cuda_load_packs<Pack>(job.at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
-    /* Loads of all samples are under way together. */
-    CUDA_INLINE void sharpen(T (&sums)[Samples][Pack]) const
-    {
-        const T *const kept = own(job.kept);
-        T originals[Samples][Pack];
-
-#pragma unroll
-        for (int o = 0; o < Samples; o++)
-            cuda_load_packs<Pack>(job.at(kept, min(begin + o, job.end - 1)), originals[o]);
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-#pragma unroll
-            for (int i = 0; i < Pack; i++)
-                sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
-        }
-    }
-
     CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
@@ -334,40 +314,13 @@ template <typename Form> struct line_tile {
                 cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
         }
         if (job.kept != nullptr)
-            sharpen(sums);
+            axis_sharpen(
+                job.amount, [&](int o) { return job.at(own(job.kept), min(begin + o, job.end - 1)); }, sums);
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             if (begin + o >= job.end)
                 break;
             cuda_store_columns<Pack>(job.at(own(job.to), begin + o) - x, x, x, job.nx, sums[o]);
-        }
-    }
-
-    template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
-    {
-        axis_chain_lines<Samples + Form::Ahead, Inside>(
-            job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
-    }
-
-    template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
-    {
-        T row[Pack];
-
-        load<Inside>(number, row);
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            places[i] = place_of(job, row[i]);
-    }
-
-    template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
-    {
-        find_extremes(
-            job, [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); }, found);
-#pragma unroll
-        for (int o = 0; o < Samples && job.resumes; o++) {
-            T earlier[Pack];
-            resume(o, earlier);
-            join_extremes(job, earlier, found[o]);
         }
     }
 
@@ -377,7 +330,20 @@ template <typename Form> struct line_tile {
         T sums[Samples][Pack];
 
         if constexpr (Form::Extremes) {
-            find<Inside>(sums);
+            const auto read = [&](int number, order(&places)[Pack]) {
+                T row[Pack];
+                load<Inside>(number, row);
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    places[i] = place_of(job, row[i]);
+            };
+            find_extremes(job, read, sums);
+#pragma unroll
+            for (int o = 0; o < Samples && job.resumes; o++) {
+                T earlier[Pack];
+                resume(o, earlier);
+                join_extremes(job, earlier, sums[o]);
+            }
         } else {
 #pragma unroll
             for (int o = 0; o < Samples; o++) {
@@ -385,7 +351,8 @@ template <typename Form> struct line_tile {
                 if (job.resumes)
                     resume(o, sums[o]);
             }
-            chain<Inside>(sums);
+            axis_chain_lines<Samples + Form::Ahead, Inside>(
+                job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
         }
         store(sums);
     }
@@ -452,15 +419,6 @@ template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted
         shift_out<Most / 2>(wanted, samples);
 }
 
-/* Another type of the same bits. */
-template <typename To, typename From> CUDA_INLINE To bits_as(From from)
-{
-    To to;
-
-    memcpy(&to, &from, sizeof to);
-    return to;
-}
-
 /* Await what a block has fetched. Of long windows, all packs of cells become the places of their samples,
    since several windows read each. */
 template <typename Form>
@@ -475,7 +433,7 @@ CUDA_INLINE void await_cells(const axis_job<typename Form::T> &job, typename For
         typename Form::T values[Form::Pack];
         cuda_load_packs<Form::Pack>(cells + i, values);
         for (auto &value : values)
-            value = bits_as<typename Form::T>(place_of(job, value));
+            value = axis_bits_as<typename Form::T>(place_of(job, value));
         cuda_put(cells + i, values);
     }
 }
@@ -514,7 +472,7 @@ template <typename Form> struct long_windows {
         }
 #pragma unroll
         for (int k = 0; k < Samples; k++)
-            found[k] = bits_as<order>(values[k]);
+            found[k] = axis_bits_as<order>(values[k]);
     }
 
     /* The least of them. */
@@ -625,8 +583,8 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     }
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, places_of<row_form>(job)) *
-                                          cuda_ceil_divide(job.lines, Rows)));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.nx, places_of<row_form>(job)) *
+                                cuda_ceil_divide(job.lines, Rows)));
     }
 };
 
@@ -690,15 +648,6 @@ template <typename Form> struct row_tile {
             if (column + s < job.nx)
                 sums[s] = row[column + s];
         }
-    }
-
-    /* Of the samples at a place of the tile; they start as those across x do. */
-    CUDA_INLINE void chain(int place, T (&sums)[Samples]) const
-    {
-        cuda_fill(sums, -T(0));
-        if (job.resumes)
-            resume(place, sums);
-        axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
     }
 
     CUDA_INLINE long_windows<Form> windows() const
@@ -791,10 +740,14 @@ template <typename Form> struct row_tile {
             T sums[Samples];
 
             if (works) {
-                if constexpr (Form::Extremes)
+                if constexpr (Form::Extremes) {
                     find(place, sums);
-                else
-                    chain(place, sums);
+                } else {
+                    cuda_fill(sums, -T(0)); /* chains start as those across x do */
+                    if (job.resumes)
+                        resume(place, sums);
+                    axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
+                }
             }
             __syncthreads();
             if (works)
@@ -857,9 +810,9 @@ template <typename Type, int Bytes_> struct strip_form {
        what windows of both reach. */
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job)) *
-                                          cuda_ceil_divide(job.nx, Columns)),
-                    1, static_cast<unsigned>(job.lines));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job)) *
+                                cuda_ceil_divide(job.nx, Columns)),
+                    1, cuda_blocks(job.lines));
     }
 };
 

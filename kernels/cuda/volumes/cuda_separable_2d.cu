@@ -125,15 +125,6 @@ template <typename Form> struct pair_walk {
     /* Where the rows of all groups are read; −1: outside. */
     int *const sources = reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch);
 
-    CUDA_INLINE void find_rows() const
-    {
-        const int from = first + job.down.low;
-
-        axis_look_up(sources, Form::groups(count) * Rows, from - skipped, from,
-                     from + count - 1 + job.down.span - 1, job.edge.rule, job.rows);
-        __syncthreads();
-    }
-
     CUDA_INLINE T outside() const
     {
         return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[layer / job.channel_layers % job.channels]
@@ -236,18 +227,9 @@ template <typename Form> struct pair_walk {
     {
         const long long place = layer * job.layer + y * job.row;
 
-        if (job.sharpens) {
-            T originals[Below][Pack];
-#pragma unroll
-            for (int o = 0; o < Below; o++)
-                cuda_load_packs<Pack>(job.from + place + min(o, rows - 1) * job.row + x, originals[o]);
-#pragma unroll
-            for (int o = 0; o < Below; o++) {
-#pragma unroll
-                for (int i = 0; i < Pack; i++)
-                    sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
-            }
-        }
+        if (job.sharpens)
+            axis_sharpen(
+                job.amount, [&](int o) { return job.from + place + min(o, rows - 1) * job.row + x; }, sums);
 #pragma unroll
         for (int o = 0; o < Below; o++) {
             if (o < rows)
@@ -259,15 +241,19 @@ template <typename Form> struct pair_walk {
        the cells of the group any more. */
     CUDA_INLINE void run() const
     {
-        find_rows();
+        const int groups = Form::groups(count), from = first + job.down.low;
+
+        axis_look_up(sources, groups * Rows, from - skipped, from, from + count - 1 + job.down.span - 1,
+                     job.edge.rule, job.rows);
+        __syncthreads();
         fetch(0);
 #pragma unroll 1
-        for (int group = 0; group < Form::groups(count); group++) {
+        for (int group = 0; group < groups; group++) {
             cuda_await_copies<0>();
             __syncthreads();
             pass_rows(group);
             __syncthreads();
-            if (group + 1 < Form::groups(count))
+            if (group + 1 < groups)
                 fetch(group + 1);
             if (group > 0)
                 pass_columns(group);
