@@ -84,8 +84,8 @@ CUDA_INLINE void axis_chain_lines(const Taps &taps, const Load &load, T (&sums)[
     }
 }
 
-/* What an unsharp mask makes of blurred lines, the originals of which lie `at` places. Loads of all lines are
-   under way together. */
+/* Lines below each other, blurred, become sharp. `at` gives where the original of each is; loads of all of
+   them are under way together. */
 template <typename At, typename T, int Samples, int Pack>
 CUDA_INLINE void axis_sharpen(T amount, const At &at, T (&sums)[Samples][Pack])
 {

@@ -115,8 +115,8 @@ template <typename Form> struct pair_walk {
     /* The strip's first column, and how many warps have, the last of them behind the grid. */
     const int begin = block % job.tiles * Form::Columns;
     const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
-    /* The first row to compute, and how many there are. */
     const int layer = block / job.tiles % job.layers;
+    /* The first row to compute, and how many there are. */
     const int first = job.first + block / job.tiles / job.layers * job.chunk;
     const int count = min(job.chunk, job.end - first);
     const int skipped = Rows - (job.down.span - 1); /* rows of the first group that nobody reads */
