@@ -263,11 +263,11 @@ template <typename Form> struct line_tile {
 
     const axis_job<T> &job;
     T *const shared;
-    const int thread = static_cast<int>(threadIdx.x);
     /* This thread's first column, its block's first place, and its own. */
-    const int x = (static_cast<int>(blockIdx.x) * CUDA_WARP + thread % CUDA_WARP) * Pack;
+    const int x =
+        (static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack;
     const int origin = job.first + static_cast<int>(blockIdx.y) * Form::Rows;
-    const int begin = origin + thread / CUDA_WARP * Samples;
+    const int begin = origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples;
     /* Of what the first tap of its first sample reads, and of what lies behind. */
     int *const sources = reinterpret_cast<int *>(shared) + (begin - origin);
     const T *const from = own(job.from);
@@ -595,9 +595,9 @@ template <typename Form> struct row_tile {
 
     const axis_job<T> &job;
     T *const shared;
-    const int thread = static_cast<int>(threadIdx.x);
     /* This thread's row, and its number among those of the row. */
-    const int own = thread % Form::Rows, unit = thread / Form::Rows;
+    const int own = static_cast<int>(threadIdx.x) % Form::Rows,
+              unit = static_cast<int>(threadIdx.x) / Form::Rows;
     /* The tile's first column, and how many threads have, the last of them behind the grid. */
     const int begin = static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
     const int columns = min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples);
@@ -619,13 +619,13 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch() const
     {
-        const int lane = thread % Form::Fetching * Pack, end = piece.cells;
+        const int lane = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, end = piece.cells;
         const int column = piece.column, before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
-            const int row = turn + thread / Form::Fetching;
+            const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
             const T *const from = job.from + read(row) * job.line + column;
             T *const to = staged(row);
 #pragma unroll 1
@@ -701,8 +701,8 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int before = thread % Form::Storing * Pack;
-        const int row_of_block = thread / Form::Storing;
+        const int before = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
+        const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
 
 #pragma unroll 1
         for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
@@ -823,11 +823,11 @@ template <typename Form> struct strip_tile {
 
     const axis_job<T> &job;
     T *const shared;
-    const int thread = static_cast<int>(threadIdx.x);
     const int strip = static_cast<int>(blockIdx.x / job.tiles) * Form::Columns; /* its first column */
     const int columns = min(Form::Columns, job.nx - strip);
     /* This thread's column, and its number among those of the column. */
-    const int x = thread % Form::Columns, unit = thread / Form::Columns;
+    const int x = static_cast<int>(threadIdx.x) % Form::Columns,
+              unit = static_cast<int>(threadIdx.x) / Form::Columns;
     /* The tile's first place, and how many threads have, the last of them behind the grid. */
     const int begin = job.first + static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
     const int places = min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples);
@@ -841,7 +841,7 @@ template <typename Form> struct strip_tile {
     {
         const enum edge_rule rule = job.edge.rule == EDGE_HOLD ? EDGE_NEAREST : job.edge.rule;
         const int lanes = Form::Columns / Pack; /* that bring a row */
-        const int column = thread % lanes * Pack;
+        const int column = static_cast<int>(threadIdx.x) % lanes * Pack;
         const int last = min(begin + places, job.end) - 1 + job.low + job.span - 1;
         const int rows = Form::row_of(job, piece.cells);
         const int segment = places_of<Form>(job) / Form::Slots + Samples - 1;
@@ -850,7 +850,8 @@ template <typename Form> struct strip_tile {
 
         cuda_fill(outside, job.outside(static_cast<int>(blockIdx.z)));
 #pragma unroll 1
-        for (int row = thread / lanes; row < rows && column < columns; row += Form::Threads / lanes) {
+        for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows && column < columns;
+             row += Form::Threads / lanes) {
             for (; Form::Narrow && row >= end; end += segment)
                 before -= Samples - 1;
             const int source = cuda_near_index(rule, min(before + row, last), job.places);

@@ -110,14 +110,14 @@ template <typename Form> struct pair_walk {
 
     const pair_job<T> &job;
     T *const cells; /* of the rows of a group */
-    const int thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
-    const int lane = thread % CUDA_WARP, warp = thread / CUDA_WARP;
+    const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP,
+              warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
     /* The strip's first column, and how many warps have, the last of them behind the grid. */
-    const int begin = block % job.tiles * Form::Columns;
+    const int begin = static_cast<int>(blockIdx.x) % job.tiles * Form::Columns;
     const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
-    const int layer = block / job.tiles % job.layers;
+    const int layer = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
     /* The first row to compute, and how many there are. */
-    const int first = job.first + block / job.tiles / job.layers * job.chunk;
+    const int first = job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk;
     const int count = min(job.chunk, job.end - first);
     const int skipped = Rows - (job.down.span - 1); /* rows of the first group that nobody reads */
     const int pitch = Form::packs(job) * Pack;      /* of cells */
@@ -151,7 +151,7 @@ template <typename Form> struct pair_walk {
 
 #pragma unroll
         for (int turn = 0; turn < Rows; turn += Form::Threads / Form::Fetching) {
-            const int number = turn + thread / Form::Fetching;
+            const int number = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
             const T *from = row(group * Rows + number) + column + own;
             T *to = cells + number * pitch + own;
 #pragma unroll 1
