@@ -313,9 +313,14 @@ template <typename Form> struct line_tile {
             if (job.holds(begin + o))
                 cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
         }
-        if (job.kept != nullptr)
-            axis_sharpen(
-                job.amount, [&](int o) { return job.at(own(job.kept), min(begin + o, job.end - 1)); }, sums);
+        if (job.kept != nullptr) {
+            const T *const kept = own(job.kept);
+            T originals[Samples][Pack]; /* loads of all samples are under way together */
+#pragma unroll
+            for (int o = 0; o < Samples; o++)
+                cuda_load_packs<Pack>(job.at(kept, min(begin + o, job.end - 1)), originals[o]);
+            axis_sharpen(job.amount, originals, sums);
+        }
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             if (begin + o >= job.end)

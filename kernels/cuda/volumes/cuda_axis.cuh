@@ -84,16 +84,10 @@ CUDA_INLINE void axis_chain_lines(const Taps &taps, const Load &load, T (&sums)[
     }
 }
 
-/* Lines below each other, blurred, become sharp. `at` gives where the original of each is; loads of all of
-   them are under way together. */
-template <typename At, typename T, int Samples, int Pack>
-CUDA_INLINE void axis_sharpen(T amount, const At &at, T (&sums)[Samples][Pack])
+/* Lines below each other, blurred, become sharp. */
+template <typename T, int Samples, int Pack>
+CUDA_INLINE void axis_sharpen(T amount, const T (&originals)[Samples][Pack], T (&sums)[Samples][Pack])
 {
-    T originals[Samples][Pack];
-
-#pragma unroll
-    for (int o = 0; o < Samples; o++)
-        cuda_load_packs<Pack>(at(o), originals[o]);
 #pragma unroll
     for (int o = 0; o < Samples; o++) {
 #pragma unroll

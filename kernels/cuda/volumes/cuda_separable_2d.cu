@@ -227,9 +227,13 @@ template <typename Form> struct pair_walk {
     {
         const long long place = layer * job.layer + y * job.row;
 
-        if (job.sharpens)
-            axis_sharpen(
-                job.amount, [&](int o) { return job.from + place + min(o, rows - 1) * job.row + x; }, sums);
+        if (job.sharpens) {
+            T originals[Below][Pack]; /* loads of all lines are under way together */
+#pragma unroll
+            for (int o = 0; o < Below; o++)
+                cuda_load_packs<Pack>(job.from + place + min(o, rows - 1) * job.row + x, originals[o]);
+            axis_sharpen(job.amount, originals, sums);
+        }
 #pragma unroll
         for (int o = 0; o < Below; o++) {
             if (o < rows)
