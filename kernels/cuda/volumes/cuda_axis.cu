@@ -24,12 +24,10 @@
  * Traffic per sample: 2 words; 1 more for the last pass of an unsharp mask; 3 more for each further launch,
  *   where a window does not fit into one.
  * Wins when: taps lie on one axis. */
-#include "kernels/cuda/shared/cuda_order.cuh"
 #include "cuda_axis.cuh"
 
 #include <algorithm>
 #include <math.h>
-#include <string.h>
 
 namespace
 {
@@ -55,7 +53,7 @@ template <typename T> struct axis_job {
     int channel_lines; /* of one channel, one after the other */
     int channels;
     int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
-    int tiles; /* blocks of a row or a strip */
+    unsigned tiles; /* blocks of a row or a strip */
     bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
     float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
@@ -253,9 +251,8 @@ template <typename Type, bool Extremes_> struct line_form {
     }
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, Columns)),
-                    static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, Rows)),
-                    static_cast<unsigned>(job.lines));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.nx, Columns)),
+                    cuda_blocks(cuda_ceil_divide(job.end - job.first, Rows)), cuda_blocks(job.lines));
     }
 };
 
@@ -265,20 +262,16 @@ template <typename Form> struct line_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int x, origin, begin; /* this thread's first column, its block's first place, and its own */
-    int *const sources;         /* of what the first tap of its first sample reads, and of what lies behind */
-    const T *const from;
-    const T outside;
-
-    CUDA_INLINE line_tile(const axis_job<T> &job_, T *shared)
-        : job(job_),
-          x((static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack),
-          origin(job.first + static_cast<int>(blockIdx.y) * Form::Rows),
-          begin(origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples),
-          sources(reinterpret_cast<int *>(shared) + (begin - origin)), from(own(job.from)),
-          outside(job.outside(static_cast<int>(blockIdx.z)))
-    {
-    }
+    T *const shared;
+    /* This thread's first column, its block's first place, and its own. */
+    const int x =
+        (static_cast<int>(blockIdx.x) * CUDA_WARP + static_cast<int>(threadIdx.x) % CUDA_WARP) * Pack;
+    const int origin = job.first + static_cast<int>(blockIdx.y) * Form::Rows;
+    const int begin = origin + static_cast<int>(threadIdx.x) / CUDA_WARP * Samples;
+    /* Of what the first tap of its first sample reads, and of what lies behind. */
+    int *const sources = reinterpret_cast<int *>(shared) + (begin - origin);
+    const T *const from = own(job.from);
+    const T outside = job.outside(static_cast<int>(blockIdx.z));
 
     /* Place 0 of this thread's first column. */
     template <typename Sample> CUDA_INLINE Sample *own(Sample *first) const
@@ -313,23 +306,6 @@ template <typename Form> struct line_tile {
         cuda_load_packs<Pack>(job.at(own(job.to), min(begin + o, job.end - 1)), sums);
     }
 
-    /* Loads of all samples are under way together. */
-    CUDA_INLINE void sharpen(T (&sums)[Samples][Pack]) const
-    {
-        const T *const kept = own(job.kept);
-        T originals[Samples][Pack];
-
-#pragma unroll
-        for (int o = 0; o < Samples; o++)
-            cuda_load_packs<Pack>(job.at(kept, min(begin + o, job.end - 1)), originals[o]);
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-#pragma unroll
-            for (int i = 0; i < Pack; i++)
-                sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
-        }
-    }
-
     CUDA_INLINE void store(T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
@@ -337,41 +313,19 @@ template <typename Form> struct line_tile {
             if (job.holds(begin + o))
                 cuda_load_packs<Pack>(job.at(from, min(begin + o, job.end - 1)), sums[o]);
         }
-        if (job.kept != nullptr)
-            sharpen(sums);
+        if (job.kept != nullptr) {
+            const T *const kept = own(job.kept);
+            T originals[Samples][Pack]; /* loads of all samples are under way together */
+#pragma unroll
+            for (int o = 0; o < Samples; o++)
+                cuda_load_packs<Pack>(job.at(kept, min(begin + o, job.end - 1)), originals[o]);
+            axis_sharpen(job.amount, originals, sums);
+        }
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             if (begin + o >= job.end)
                 break;
             cuda_store_columns<Pack>(job.at(own(job.to), begin + o) - x, x, x, job.nx, sums[o]);
-        }
-    }
-
-    template <bool Inside> CUDA_INLINE void chain(T (&sums)[Samples][Pack]) const
-    {
-        axis_chain_lines<Samples + Form::Ahead, Inside>(
-            job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
-    }
-
-    template <bool Inside> CUDA_INLINE void read_places(int number, order (&places)[Pack]) const
-    {
-        T row[Pack];
-
-        load<Inside>(number, row);
-#pragma unroll
-        for (int i = 0; i < Pack; i++)
-            places[i] = place_of(job, row[i]);
-    }
-
-    template <bool Inside> CUDA_INLINE void find(T (&found)[Samples][Pack]) const
-    {
-        find_extremes(
-            job, [&](int number, order(&places)[Pack]) { read_places<Inside>(number, places); }, found);
-#pragma unroll
-        for (int o = 0; o < Samples && job.resumes; o++) {
-            T earlier[Pack];
-            resume(o, earlier);
-            join_extremes(job, earlier, found[o]);
         }
     }
 
@@ -381,7 +335,20 @@ template <typename Form> struct line_tile {
         T sums[Samples][Pack];
 
         if constexpr (Form::Extremes) {
-            find<Inside>(sums);
+            const auto read = [&](int number, order(&places)[Pack]) {
+                T row[Pack];
+                load<Inside>(number, row);
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    places[i] = place_of(job, row[i]);
+            };
+            find_extremes(job, read, sums);
+#pragma unroll
+            for (int o = 0; o < Samples && job.resumes; o++) {
+                T earlier[Pack];
+                resume(o, earlier);
+                join_extremes(job, earlier, sums[o]);
+            }
         } else {
 #pragma unroll
             for (int o = 0; o < Samples; o++) {
@@ -389,7 +356,8 @@ template <typename Form> struct line_tile {
                 if (job.resumes)
                     resume(o, sums[o]);
             }
-            chain<Inside>(sums);
+            axis_chain_lines<Samples + Form::Ahead, Inside>(
+                job, [&](int number, T(&row)[Pack]) { load<Inside>(number, row); }, sums);
         }
         store(sums);
     }
@@ -456,15 +424,6 @@ template <int Most, int Count, typename T> CUDA_INLINE void shift_out(int wanted
         shift_out<Most / 2>(wanted, samples);
 }
 
-/* Another type of the same bits. */
-template <typename To, typename From> CUDA_INLINE To bits_as(From from)
-{
-    To to;
-
-    memcpy(&to, &from, sizeof to);
-    return to;
-}
-
 /* Await what a block has fetched. Of long windows, all packs of cells become the places of their samples,
    since several windows read each. */
 template <typename Form>
@@ -479,7 +438,7 @@ CUDA_INLINE void await_cells(const axis_job<typename Form::T> &job, typename For
         typename Form::T values[Form::Pack];
         cuda_load_packs<Form::Pack>(cells + i, values);
         for (auto &value : values)
-            value = bits_as<typename Form::T>(place_of(job, value));
+            value = axis_bits_as<typename Form::T>(place_of(job, value));
         cuda_put(cells + i, values);
     }
 }
@@ -518,7 +477,7 @@ template <typename Form> struct long_windows {
         }
 #pragma unroll
         for (int k = 0; k < Samples; k++)
-            found[k] = bits_as<order>(values[k]);
+            found[k] = axis_bits_as<order>(values[k]);
     }
 
     /* The least of them. */
@@ -629,8 +588,8 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     }
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.nx, places_of<row_form>(job)) *
-                                          cuda_ceil_divide(job.lines, Rows)));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.nx, places_of<row_form>(job)) *
+                                cuda_ceil_divide(job.lines, Rows)));
     }
 };
 
@@ -640,23 +599,17 @@ template <typename Form> struct row_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int own, unit; /* this thread's row, and its number among those of the row */
-    const int begin;     /* the tile's first column */
-    const int columns;   /* that threads have, the last of them behind the grid */
-    const line_piece<Form> piece;
-    const int first, rows; /* its first row, and how many there are */
     T *const shared;
-
-    CUDA_INLINE row_tile(const axis_job<T> &job_, T *shared_)
-        : job(job_), own(static_cast<int>(threadIdx.x) % Form::Rows),
-          unit(static_cast<int>(threadIdx.x) / Form::Rows),
-          begin(static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
-          columns(min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples)),
-          piece(job, begin, columns),
-          first(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Rows),
-          rows(min(Form::Rows, job.lines - first)), shared(shared_)
-    {
-    }
+    /* This thread's row, and its number among those of the row. */
+    const int own = static_cast<int>(threadIdx.x) % Form::Rows,
+              unit = static_cast<int>(threadIdx.x) / Form::Rows;
+    /* The tile's first column, and how many threads have, the last of them behind the grid. */
+    const int begin = static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
+    const int columns = min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples);
+    const line_piece<Form> piece = {job, begin, columns};
+    /* Its first row, and how many there are. */
+    const int first = static_cast<int>(blockIdx.x / job.tiles) * Form::Rows;
+    const int rows = min(Form::Rows, job.lines - first);
 
     CUDA_INLINE T *staged(int row) const
     {
@@ -700,15 +653,6 @@ template <typename Form> struct row_tile {
             if (column + s < job.nx)
                 sums[s] = row[column + s];
         }
-    }
-
-    /* Of the samples at a place of the tile; they start as those across x do. */
-    CUDA_INLINE void chain(int place, T (&sums)[Samples]) const
-    {
-        cuda_fill(sums, -T(0));
-        if (job.resumes)
-            resume(place, sums);
-        axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
     }
 
     CUDA_INLINE long_windows<Form> windows() const
@@ -801,10 +745,14 @@ template <typename Form> struct row_tile {
             T sums[Samples];
 
             if (works) {
-                if constexpr (Form::Extremes)
+                if constexpr (Form::Extremes) {
                     find(place, sums);
-                else
-                    chain(place, sums);
+                } else {
+                    cuda_fill(sums, -T(0)); /* chains start as those across x do */
+                    if (job.resumes)
+                        resume(place, sums);
+                    axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
+                }
             }
             __syncthreads();
             if (works)
@@ -867,9 +815,9 @@ template <typename Type, int Bytes_> struct strip_form {
        what windows of both reach. */
     static dim3 grid(const axis_job<T> &job)
     {
-        return dim3(static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job)) *
-                                          cuda_ceil_divide(job.nx, Columns)),
-                    1, static_cast<unsigned>(job.lines));
+        return dim3(cuda_blocks(cuda_ceil_divide(job.end - job.first, places_of<strip_form>(job)) *
+                                cuda_ceil_divide(job.nx, Columns)),
+                    1, cuda_blocks(job.lines));
     }
 };
 
@@ -879,26 +827,18 @@ template <typename Form> struct strip_tile {
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
 
     const axis_job<T> &job;
-    const int strip;         /* its first column */
-    const int x, unit;       /* this thread's column, and its number among those of the column */
-    const int columns;       /* of the strip */
-    const int begin, places; /* the tile's first place, and how many threads have, the last behind the grid */
-    const line_piece<Form> piece;
     T *const shared;
-    const T *const from; /* place 0 of the strip */
-    T *const to;         /* the same */
-
-    CUDA_INLINE strip_tile(const axis_job<T> &job_, T *shared_)
-        : job(job_), strip(static_cast<int>(blockIdx.x / static_cast<unsigned>(job.tiles)) * Form::Columns),
-          x(static_cast<int>(threadIdx.x) % Form::Columns),
-          unit(static_cast<int>(threadIdx.x) / Form::Columns), columns(min(Form::Columns, job.nx - strip)),
-          begin(job.first +
-                static_cast<int>(blockIdx.x % static_cast<unsigned>(job.tiles)) * places_of<Form>(job)),
-          places(min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples)),
-          piece(job, begin, places), shared(shared_), from(job.from + blockIdx.z * job.line + strip),
-          to(job.to + (from - job.from))
-    {
-    }
+    const int strip = static_cast<int>(blockIdx.x / job.tiles) * Form::Columns; /* its first column */
+    const int columns = min(Form::Columns, job.nx - strip);
+    /* This thread's column, and its number among those of the column. */
+    const int x = static_cast<int>(threadIdx.x) % Form::Columns,
+              unit = static_cast<int>(threadIdx.x) / Form::Columns;
+    /* The tile's first place, and how many threads have, the last of them behind the grid. */
+    const int begin = job.first + static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
+    const int places = min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples);
+    const line_piece<Form> piece = {job, begin, places};
+    const T *const from = job.from + blockIdx.z * job.line + strip; /* place 0 of the strip */
+    T *const to = job.to + (from - job.from);                       /* the same */
 
     /* What only places behind the last one to compute read may not be of the field, so the last one that is
        read stands for it. */
@@ -974,7 +914,7 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 {
     CUDA_SHARED(typename Form::T, shared);
 
-    typename Form::tile(job, shared).run();
+    typename Form::tile{job, shared}.run();
 }
 
 /* ---- the host ---- */
@@ -1220,7 +1160,7 @@ template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cuda
     const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
+    job.tiles = static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);

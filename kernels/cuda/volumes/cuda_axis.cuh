@@ -7,16 +7,24 @@
 #define CUDA_AXIS_CUH
 
 #include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "kernels/cuda/shared/cuda_order.cuh"
 #include "kernels/cuda/shared/cuda_row_ring.cuh"
 
-/* Comparing bits, not numbers, lets the compiler see that all threads of a warp take the same branch. */
-CUDA_INLINE bool axis_is_gap(float weight)
+#include <string.h>
+
+/* Another type of the same bits. */
+template <typename To, typename From> CUDA_INLINE To axis_bits_as(From from)
 {
-    return arith_bits_f32(weight) == 0;
+    To to;
+
+    memcpy(&to, &from, sizeof to);
+    return to;
 }
-CUDA_INLINE bool axis_is_gap(double weight)
+
+/* Comparing bits, not numbers, lets the compiler see that all threads of a warp take the same branch. */
+template <typename T> CUDA_INLINE bool axis_is_gap(T weight)
 {
-    return arith_bits_f64(weight) == 0;
+    return axis_bits_as<typename order_for<T>::type>(weight) == 0;
 }
 
 /* Look up where a block's places are read, from one on: −1 is outside. What only samples read that nobody
@@ -73,6 +81,18 @@ CUDA_INLINE void axis_chain_lines(const Taps &taps, const Load &load, T (&sums)[
             axis_take_lines<true>(taps, load, first, rows, sums);
         else
             axis_take_lines<false>(taps, load, first, rows, sums);
+    }
+}
+
+/* Lines below each other, blurred, become sharp. */
+template <typename T, int Samples, int Pack>
+CUDA_INLINE void axis_sharpen(T amount, const T (&originals)[Samples][Pack], T (&sums)[Samples][Pack])
+{
+#pragma unroll
+    for (int o = 0; o < Samples; o++) {
+#pragma unroll
+        for (int i = 0; i < Pack; i++)
+            sums[o][i] = cuda_unsharp(amount, originals[o][i], sums[o][i]);
     }
 }
 

@@ -109,35 +109,21 @@ template <typename Form> struct pair_walk {
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Below = Form::Below;
 
     const pair_job<T> &job;
-    const int lane, warp;
-    const int begin, columns;      /* of the strip, the last of them behind the grid */
-    const int layer, first, count; /* rows to compute */
-    const int skipped;             /* rows of the first group that nobody reads */
-    const int pitch;               /* of cells */
-    T *const cells, *const ring;
-    int *const sources; /* where the rows of all groups are read; −1: outside */
-
-    CUDA_INLINE pair_walk(const pair_job<T> &job_, T *shared)
-        : job(job_), lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
-          warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
-          begin(static_cast<int>(blockIdx.x) % job.tiles * Form::Columns),
-          columns(min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside)),
-          layer(static_cast<int>(blockIdx.x) / job.tiles % job.layers),
-          first(job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk),
-          count(min(job.chunk, job.end - first)), skipped(Rows - (job.down.span - 1)),
-          pitch(Form::packs(job) * Pack), cells(shared), ring(shared + Rows * pitch),
-          sources(reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch))
-    {
-    }
-
-    CUDA_INLINE void find_rows() const
-    {
-        const int from = first + job.down.low;
-
-        axis_look_up(sources, Form::groups(count) * Rows, from - skipped, from,
-                     from + count - 1 + job.down.span - 1, job.edge.rule, job.rows);
-        __syncthreads();
-    }
+    T *const cells; /* of the rows of a group */
+    const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP,
+              warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+    /* The strip's first column, and how many warps have, the last of them behind the grid. */
+    const int begin = static_cast<int>(blockIdx.x) % job.tiles * Form::Columns;
+    const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
+    const int layer = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
+    /* The first row to compute, and how many there are. */
+    const int first = job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk;
+    const int count = min(job.chunk, job.end - first);
+    const int skipped = Rows - (job.down.span - 1); /* rows of the first group that nobody reads */
+    const int pitch = Form::packs(job) * Pack;      /* of cells */
+    T *const ring = cells + Rows * pitch;
+    /* Where the rows of all groups are read; −1: outside. */
+    int *const sources = reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch);
 
     CUDA_INLINE T outside() const
     {
@@ -242,16 +228,11 @@ template <typename Form> struct pair_walk {
         const long long place = layer * job.layer + y * job.row;
 
         if (job.sharpens) {
-            T originals[Below][Pack];
+            T originals[Below][Pack]; /* loads of all lines are under way together */
 #pragma unroll
             for (int o = 0; o < Below; o++)
                 cuda_load_packs<Pack>(job.from + place + min(o, rows - 1) * job.row + x, originals[o]);
-#pragma unroll
-            for (int o = 0; o < Below; o++) {
-#pragma unroll
-                for (int i = 0; i < Pack; i++)
-                    sums[o][i] = cuda_unsharp(job.amount, originals[o][i], sums[o][i]);
-            }
+            axis_sharpen(job.amount, originals, sums);
         }
 #pragma unroll
         for (int o = 0; o < Below; o++) {
@@ -264,15 +245,19 @@ template <typename Form> struct pair_walk {
        the cells of the group any more. */
     CUDA_INLINE void run() const
     {
-        find_rows();
+        const int groups = Form::groups(count), from = first + job.down.low;
+
+        axis_look_up(sources, groups * Rows, from - skipped, from, from + count - 1 + job.down.span - 1,
+                     job.edge.rule, job.rows);
+        __syncthreads();
         fetch(0);
 #pragma unroll 1
-        for (int group = 0; group < Form::groups(count); group++) {
+        for (int group = 0; group < groups; group++) {
             cuda_await_copies<0>();
             __syncthreads();
             pass_rows(group);
             __syncthreads();
-            if (group + 1 < Form::groups(count))
+            if (group + 1 < groups)
                 fetch(group + 1);
             if (group > 0)
                 pass_columns(group);
@@ -287,7 +272,7 @@ __global__ void __launch_bounds__(Form::Threads, Form::Blocks)
     CUDA_SHARED(typename Form::T, shared);
 
     CUDA_WHERE_SERVED (Form) {
-        pair_walk<Form>(job, shared).run();
+        pair_walk<Form>{job, shared}.run();
     }
 }
 
