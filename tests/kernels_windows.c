@@ -590,7 +590,7 @@ START_TEST(passes_join_and_part)
 }
 END_TEST
 
-/* Without a wish, volumes are joined that are worth it; windows that reach too far, or pictures, never. */
+/* Without a wish, passes are joined where that is worth it; windows that reach too far are never joined. */
 static void check_joined(const struct way *way, const char *rung, const char *filter, const struct grid *grid,
                          bool served)
 {

@@ -70,7 +70,7 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
 }
 
-/* As many passes of a chain as the device has a form for run as one. */
+/* Join as many passes of a chain, from the first on, as the device has a form for. */
 static void join_passes(const struct forms_request *request, const struct stage *stage, struct step *step,
                         size_t index)
 {

@@ -41,8 +41,8 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
 void lower_free(struct step *step);
 
 /* Let one operation, an OP_PASSES, stand for the first passes, at most `most`, of the chain that an operation
-   begins, or, from its OP_WEIGH on, for a whole average. Returns how many operations are one now: 0 where
-   there are no two passes, or where an average has more than `most`. And back, the last ones joined first. */
+   begins, or, from its OP_WEIGH on, for a whole average. Returns how many operations were
+   joined, or 0 if they cannot be. lower_part undoes this, the last joined first. */
 size_t lower_join(struct step *step, size_t index, size_t most);
 void lower_part(struct step *step, size_t index);
 

@@ -663,7 +663,7 @@ template <typename T, typename Act> auto with_median(const struct op *op, bool i
                        : with_median<T, false>(op, is_picture, act);
 }
 
-/* Blocks of a launch: along x, along the walk, and in all layers. */
+/* Blocks of a launch: along x, along the walk, and all of them. */
 template <typename Form> struct median_blocks {
     long long tiles, runs, all;
 

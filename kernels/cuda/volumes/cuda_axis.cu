@@ -11,11 +11,11 @@
  *   the first-level cache serves them. Along x, a block brings pieces of 32 rows to shared memory, where each
  *   lane has a row of its own; sums go back the same way, so that memory sees whole sectors. Windows side by
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
- *   that their windows reach: along x on 16 rows, across x on columns of 128 bytes; where windows are long
- *   beside what a block has room for, on fewer rows or columns, of which it has longer pieces. It first finds
- *   the extremes of groups of as many samples as a thread has; what windows share is then mostly groups. It
- *   computes several tiles along the axis, one after another, whose windows find all in the same lines. Where
- *   edge rules only repeat what long windows have inside the grid, lines end 16 samples behind it.
+ *   that their windows reach: along x on 16 rows, across x on a strip 128 bytes wide. If windows are so long
+ *   that most of such a block would be halo, it has fewer rows or columns, and longer pieces of them. It
+ * first finds the extremes of groups of as many samples as a thread has; what windows share is then mostly
+ *   groups. All windows of a block find their samples in the same lines. Where edge rules only repeat what
+ *   long windows have inside the grid, lines end 16 samples outside it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
  *   and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
  *   blur sharp.
@@ -52,7 +52,7 @@ template <typename T> struct axis_job {
     int lines;         /* to compute */
     int channel_lines; /* of one channel, one after the other */
     int channels;
-    int turns; /* tiles that a block computes, one after another along the axis; one, but for long windows */
+    int turns;      /* places of a block, in units of its form's Places; 1, but for long windows */
     unsigned tiles; /* blocks of a row or a strip */
     bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
     float segments; /* a place, of a narrow strip; see strip_form */
@@ -61,11 +61,11 @@ template <typename T> struct axis_job {
     int low, span;      /* offsets of the taps: low … low + span − 1 */
     int gap, gap_end;   /* weights among which all gaps are; equal: there are none */
     bool resumes, ends; /* whether taps have been chained before these, and whether none come after them */
-    bool clips; /* extremes of long windows that find nothing outside the grid that they do not have inside */
+    bool clips; /* long windows leave out what is outside the grid, since they have the same samples inside */
     int seen, seen_end; /* the places that windows look at: of the grid, if they are clipped, or all */
     T sign;             /* OP_RANK: -1 where the greatest comes first in order */
     typename order_for<T>::type flip; /* -1 where the last one in order is taken, else 0 */
-    /* Along x in packs, as in a row_piece. A gap has weight 0: a tap never has. */
+    /* Along x in packs, as in a line_piece. A gap has weight 0; a tap never has. */
     alignas(16) T weights[Most + 2 * cuda_pack_of<T>::samples];
 
     CUDA_INLINE T outside(int number) const
@@ -209,7 +209,7 @@ CUDA_INLINE void find_extremes(const axis_job<T> &job, const Read &read, T (&fou
         take_groups<Count, 2>(job, read, found);
 }
 
-/* Places of a block: those of a turn, and of all turns where windows are long. */
+/* Places that a block computes. */
 template <typename Form> __host__ __device__ int places_of(const axis_job<typename Form::T> &job)
 {
     return (Form::Long ? job.turns : 1) * Form::Places;
@@ -383,11 +383,11 @@ __host__ __device__ inline int within(int place, int least, int most)
     return place < least ? least : place > most ? most : place;
 }
 
-/* A piece of a line with what its taps reach, in units as the form fetches them: its first place, where among
-   its cells the first tap of the first sample stands, and how many cells there are. Where windows are
-   clipped, so is the piece, but for as many places beside the grid as a thread has samples; the first tap may
-   then stand before it. Groups of as many samples as a thread has begin with that tap; of these, only those
-   count that have a place that windows look at. */
+/* A piece of a line with what its taps reach, in whole units. `column` is its first place, `skipped` the cell
+   of the first sample's first tap, `cells` the number of its cells. A piece of clipped windows reaches only
+   as many places beyond the grid as a thread has samples; `skipped` may then be negative. Groups have as many
+   samples as a thread and begin with that tap. Those from `group` to `group_end` have a place that windows
+   look at. */
 template <typename Form> struct line_piece {
     static constexpr int Unit = Form::Unit, Samples = Form::Samples;
     int column, skipped, cells, group, group_end;
@@ -492,7 +492,8 @@ template <typename Form> struct long_windows {
         return found[0];
     }
 
-    /* What the threads of a line share, by its number: each slot has a part of its own. */
+    /* Call act(number) for the numbers below a count that fall to this thread. The threads of a line share
+       them; each slot has a part of its own. */
     template <typename Act> CUDA_INLINE static void share(int count, int unit, const Act &act)
     {
         const int part = (count + Slots - 1) / Slots, before = unit % Slots * part;
@@ -510,11 +511,11 @@ template <typename Form> struct long_windows {
         });
     }
 
-    /* Of windows whose first samples lie at a place of the tile. Behind the samples that the first of them
-       begins with, there are the whole groups in it, and then fewer samples than a group has. So many are
-       taken before its end, whether or not groups have them, that all counts are known to the compiler. Where
-       windows are clipped, the first samples that lie far before the grid, and the last ones far behind it,
-       are not there: those next to the grid have the same values as others inside, and stand for them. */
+    /* The extremes of the windows of a thread's samples, from a place of the tile on. The first window has
+       the samples that it begins with, whole groups, and a rest of fewer samples than a group has. Instead of
+       the rest, it takes as many samples before its end as a group has: the compiler then knows their number.
+       Pieces of clipped windows have only a group's samples on either side of the grid. These stand for all
+       that lie further out. That changes no extreme, since all these values are inside the window, too. */
     CUDA_INLINE void find(int place, T (&found)[Samples][1]) const
     {
         const int first = begin + place + job.low, end = first + job.span;
@@ -603,7 +604,7 @@ template <typename Form> struct row_tile {
     /* This thread's row, and its number among those of the row. */
     const int own = static_cast<int>(threadIdx.x) % Form::Rows,
               unit = static_cast<int>(threadIdx.x) / Form::Rows;
-    /* The tile's first column, and how many threads have, the last of them behind the grid. */
+    /* The tile's first column, and its columns in whole threads; the last may lie behind the grid. */
     const int begin = static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
     const int columns = min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples);
     const line_piece<Form> piece = {job, begin, columns};
@@ -771,13 +772,13 @@ template <typename Form> struct row_tile {
 
 /* ---- long windows across x ---- */
 
-/* A strip is as wide as a line of the memory or, if it is narrow, as a sector. A warp reads rows of samples
-   from shared memory. Of narrow strips, rows 4 apart are in the same banks, and so are those 16 apart that
-   threads begin with. So the lanes of a column are in slots, and each slot has a part of the places: lanes of
-   a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments of that
-   length. Behind each, the first 15 rows of the next one are there a second time. Lanes are then an odd
-   number of rows apart, and what a thread reads at once lies in one segment. Groups need nothing of this
-   kind, since a part has an odd number of them. */
+/* A strip is as wide as a line of the cache or, if it is narrow, as a sector. A warp reads rows of samples
+   from shared memory. In a narrow strip, rows 4 apart are in the same banks. So are the rows that threads
+   begin with, 16 apart. Therefore the lanes of a column have slots, and each slot has a part of the places:
+   lanes of a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments
+   of that length. Behind each, the first 15 rows of the next one are repeated. Lanes are then an odd number
+   of rows apart, and what a thread reads at once lies in one segment. Groups are not repeated, since a part
+   has an odd number of them. */
 template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
@@ -833,15 +834,15 @@ template <typename Form> struct strip_tile {
     /* This thread's column, and its number among those of the column. */
     const int x = static_cast<int>(threadIdx.x) % Form::Columns,
               unit = static_cast<int>(threadIdx.x) / Form::Columns;
-    /* The tile's first place, and how many threads have, the last of them behind the grid. */
+    /* The tile's first place, and its places in whole threads; the last may lie behind the grid. */
     const int begin = job.first + static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
     const int places = min(places_of<Form>(job), (job.end - begin + Samples - 1) / Samples * Samples);
     const line_piece<Form> piece = {job, begin, places};
     const T *const from = job.from + blockIdx.z * job.line + strip; /* place 0 of the strip */
     T *const to = job.to + (from - job.from);                       /* the same */
 
-    /* What only places behind the last one to compute read may not be of the field, so the last one that is
-       read stands for it. */
+    /* Places behind `last` are read only for samples that are not computed. They may not be in the field, so
+       `last` stands for them. */
     CUDA_INLINE void fetch() const
     {
         const enum edge_rule rule = job.edge.rule == EDGE_HOLD ? EDGE_NEAREST : job.edge.rule;
@@ -1021,9 +1022,9 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
     }
 }
 
-/* Taps of a launch. Those of extremes have no weights, so a block's shared memory sets their number: all of a
-   window that is best clipped; else half of what a narrow block holds, which then computes as much as its
-   windows reach. */
+/* Taps of a launch. Those of extremes have no weights, so shared memory sets their number. A launch that
+   clips its windows takes all. Any other takes at most about half of the places that a narrow block holds, so
+   that a block computes at least as many places as a window has. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
     const int half = static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR));
@@ -1117,8 +1118,8 @@ void describe(const struct cuda_question *asked, const axis_job<typename Form::T
     form->reached = Form::Reached;
 }
 
-/* Whether the lines and places of a shape are more than a launch may have blocks for, or than 32 bits count
-   the bytes between. */
+/* Whether a shape has too many lines or places for the blocks of a launch, or too many bytes from a place to
+   the next for 32 bits. */
 bool is_too_large(const struct op *op, const struct shape *shape)
 {
     const enum axis axis = axis_of(op);

@@ -1,8 +1,8 @@
-/* Taps along one axis, side by side but for one or two that are left out, for lines of samples in registers:
- * the loops that passes share, be each a launch (cuda_axis.cu) or two of them one (cuda_separable_2d.cu).
+/* The loops of a pass, which takes taps along one axis for lines of samples in registers. cuda_axis.cu
+ * launches passes one by one, cuda_separable_2d.cu launches two as one.
  *
- * Taps, here and below, have a span, weights, of which those that are left out are 0, and is_dense(from,
- * end): whether none is left out among weights from one to another. */
+ * Taps lie side by side, but one or two may be left out. A struct of taps has a span, weights, which are 0
+ * for taps that are left out, and is_dense(from, end): whether none is left out among these weights. */
 #ifndef CUDA_AXIS_CUH
 #define CUDA_AXIS_CUH
 
@@ -27,10 +27,10 @@ template <typename T> CUDA_INLINE bool axis_is_gap(T weight)
     return axis_bits_as<typename order_for<T>::type>(weight) == 0;
 }
 
-/* Look up where a block's places are read, from one on: −1 is outside. What only samples read that nobody
-   computes may not be of the field, so the first and the last one that are read stand for it. Samples that
-   `hold` keeps may read anything. A function of its own: behind its branches, the compiler does not see that
-   all threads take the same taps, and keeps the weights in registers of each. */
+/* Look up where a block reads its places, from one on; −1: outside. Computed samples read the places from
+   `first` to `last`. Places beyond may not be in the field, so these two stand for them. Samples that `hold`
+   keeps may read anything. The function is not inlined: behind its branches, the compiler would not see that
+   all threads take the same taps, and each thread would have the weights in registers of its own. */
 static __device__ __attribute__((noinline)) void axis_look_up(int *table, int count, int from, int first,
                                                               int last, enum edge_rule rule, int places)
 {
@@ -104,9 +104,9 @@ template <int Unit> __host__ __device__ int axis_places_before(int low)
     return low < 0 ? (-low + Unit - 1) / Unit * Unit : -(low / Unit * Unit);
 }
 
-/* What copies of whole packs do not bring of a row: its columns before one of its cells and from another one
-   on, by the edge rule; the first cell is a column's. The threads of a row share the cells: this one is
-   number `unit` of them. A function of its own, as axis_look_up is. */
+/* Fetch the cells of a row that copies of whole packs do not bring, by the edge rule: those before number
+   `before`, and those from `behind` to `end`. Cell 0 is that of `column`. The threads of a row share the
+   cells; this one has number `unit`. Not inlined, as axis_look_up is not. */
 template <typename T>
 __device__ __attribute__((noinline)) void axis_fetch_outside(const T *row, T *cells, int column, int before,
                                                              int behind, int end, int nx, enum edge_rule rule,
@@ -152,7 +152,7 @@ CUDA_INLINE void axis_take_cells(const Taps &taps, const T *cells, int from, int
     }
 }
 
-/* Weights begin with the cells, of which the first ones, before the first tap, are skipped. */
+/* Weight 0 belongs to cell 0. The first tap stands behind `skipped` cells, whose weights are 0. */
 template <typename Taps, typename T, int Samples>
 CUDA_INLINE void axis_chain_cells(const Taps &taps, const T *cells, int skipped, T (&sums)[Samples])
 {

@@ -12,8 +12,8 @@
  * Wins when: windows are so short that the memory binds passes one by one, not their multiply-adds.
  *
  * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
- * stored: a row outside the grid is another row of the grid, whose taps along x give the same values as that
- * row's, or it is of the constant. While the samples of a group get their other taps, the rows of the next
+ * stored: a row outside the grid is a copy of another row, and its taps along x give the same values; a row
+ * of the constant stays constant. While the samples of a group get their other taps, the rows of the next
  * group are on their way. */
 #include "cuda_axis.cuh"
 
@@ -41,14 +41,14 @@ template <typename T> struct pair_taps {
     }
 };
 
-/* One launch. Rows are those of a plane of a volume, or the planes of a picture. */
+/* One launch. If the second pass goes along the planes, planes are the rows here, and rows are layers. */
 template <typename T> struct pair_job {
     const T *from;        /* row 0 of the first layer */
     T *to;                /* the same */
     long long row, layer; /* samples from one to the next */
     int nx, rows;         /* of the grid */
     int first, end;       /* rows to compute */
-    int layers;           /* planes and channels of a volume, channels of a picture */
+    int layers;           /* of all channels */
     int channels, channel_layers;
     int tiles; /* strips side by side */
     int chunk; /* rows that a block computes */
@@ -112,7 +112,7 @@ template <typename Form> struct pair_walk {
     T *const cells; /* of the rows of a group */
     const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP,
               warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
-    /* The strip's first column, and how many warps have, the last of them behind the grid. */
+    /* The strip's first column, and its columns in whole threads; the last may lie behind the grid. */
     const int begin = static_cast<int>(blockIdx.x) % job.tiles * Form::Columns;
     const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
     const int layer = static_cast<int>(blockIdx.x) / job.tiles % job.layers;

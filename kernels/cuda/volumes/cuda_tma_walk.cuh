@@ -158,8 +158,8 @@ struct tma_form {
     /* How many steps a chunk takes to get going. */
     static constexpr int StartupSteps = 3;
 
-    /* Blocks are in step, and the device takes them in rounds of `residents`. The last one ends late, by a
-       share of its walk. */
+    /* Blocks are in step, and the device takes them in rounds of `residents`. The slowest block of the
+       last round ends later than the others, by the share `late` of a walk. */
     static inline long long chunk(long long planes, long long columns, long long residents, double late = 0)
     {
         return cuda_march_chunk(planes, planes, [=](long long length, long long chunks) {
