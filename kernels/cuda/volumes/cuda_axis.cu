@@ -990,7 +990,8 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
 
 /* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
    that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
-   many groups as there are turns, which must be an odd number. */
+   many groups as there are turns, which must be an odd number. A launch of few places may need turns that
+   find nothing to compute: of short parts, too many rows are repeated. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     const int room = static_cast<int>(limits->shared_per_block);
@@ -1009,7 +1010,7 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
             using form = decltype(chosen);
             if constexpr (form::Long) {
                 const int slots = long_windows<form>::Slots, step = slots > 1 ? 2 : 1;
-                const int all = std::min(job->end - job->first, room / form::Bytes);
+                const int all = std::min(std::max(job->end - job->first, job->span), room / form::Bytes);
                 for (; (tried.turns - step) * form::Places < all; tried.turns += step) {
                     tried.segments = 1.0F * slots / places_of<form>(tried);
                     const double cost = cost_of<form>(limits, tried);
