@@ -2,9 +2,9 @@
  * of volumes the first two passes of one whose windows are too large for cuda_separable_3d.cu.
  *
  * Known as: separable convolution, kernel fusion of its row and column pass.
- * Idea: a block walks down a strip of columns. A group of rows comes to shared memory, where each lane has a
- * row of its own and gives it its taps along x. What comes out goes into a ring of rows, also in shared
- * memory. There a thread reads the columns of some samples below each other, which get their other taps.
+ * Idea: a block walks down a strip of columns. A group of rows comes to shared memory, where each lane has
+ *   a row of its own and gives it its taps along x. The results go into a ring of rows, which is there, too.
+ *   From it a thread reads columns, and gives samples below each other their other taps.
  * Adds: what the first pass leaves never goes to memory.
  * Costs: the columns beside a strip are read for its neighbours, too; a walk begins with rows that get their
  *   taps along x alone.
@@ -177,6 +177,7 @@ template <typename Form> struct pair_walk {
     CUDA_INLINE void pass_rows(int group) const
     {
         const int number = group * Rows + lane, before = axis_places_before<Pack>(job.x.low) + job.x.low;
+
 #pragma unroll 1
         for (int turn = 0; turn < columns; turn += Form::Warps * Form::Beside) {
             const int place = turn + warp * Form::Beside;
@@ -305,6 +306,7 @@ void take_taps(const struct op *pass, struct reach reach, int skipped, pair_taps
     cuda_copy_weights(pass, taps->weights + skipped);
 }
 
+/* Planes of each channel; or rows of each channel, where planes are the rows of a job. */
 long long layers_of(const struct op *op, const struct shape *shape, size_t planes)
 {
     return static_cast<long long>(shape->channels * (goes_along_planes(op) ? shape->rows : planes));
