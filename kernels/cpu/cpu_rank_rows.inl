@@ -33,7 +33,7 @@ struct ranks {
     int64_t first_row; /* with holds_planes: in the ring */
     size_t rows;
     size_t pitch;
-    key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, or of another ring */
+    key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns */
     void *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
     ptrdiff_t *beside;   /* where a row reads in place of samples outside it, in order; −1: `outside` */
@@ -682,7 +682,8 @@ __attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, 
 /* Extremes along the axis that windows move on. Rows are cut into blocks as long as a window. So each window
  * consists of the last rows of one block, an end, and the first rows of the next one, a start. When all rows
  * of a block are there, the extremes of its ends are computed backwards, from its last row on. Those of the
- * starts of the next block are computed forwards, as its rows come.
+ * starts of the next block are computed forwards, as its rows come; each takes the place of an end that no
+ * other window reads.
  *
  * If there are fewer windows than a window has rows, some rows are in all windows. They are joined to the
  * shortest end. Only `counted` rows are read: an end that begins before the first of them is the same as the
@@ -695,7 +696,7 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
     const int64_t side = (int64_t)ranks->side, begin = own.first - ranks->before;
     const size_t count = ranks->width, pitch = size_rounded_up(count, KEYED);
     const struct span whole = common_span((struct span){begin, begin + side}, counted);
-    key *ends = ranks->ring, *coming = ranks->sorted, *start = ranks->result, *joined = start + ranks->pitch;
+    key *const ends = ranks->ring, *const start = ranks->result, *const joined = start + ranks->pitch;
     size_t length = size_least(ranks->side, (size_t)(own.end - own.first));
     size_t first = size_least(length - 1, (size_t)(whole.first - begin));
 
@@ -711,20 +712,19 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
         const int64_t next = block - ranks->before + side;
         const size_t left = (size_t)(own.end - block);
         const size_t next_length = size_least(ranks->side, left - size_least(ranks->side, left));
-        key *done = ends;
         for (key *end = ends + (length - 1) * pitch; end > ends + first * pitch; end -= pitch)
             KEYS(extreme_row)(greatest, end - pitch, end, count, end - pitch);
         KEYS(put_row)(ranks, block, centre, ends + first * pitch);
         for (int64_t i = 1; i <= side && block + i < own.end; i++) {
             const bool has_place = (size_t)i <= next_length;
-            key *row = has_place ? coming + (size_t)(i - 1) * pitch : joined;
+            key *row = has_place ? ends + (size_t)(i - 1) * pitch : joined;
             const key *end = ends + size_most((size_t)i, first) * pitch;
             if (next + i - 1 < counted.end) {
                 if (!KEYS(fill_along)(ranks, next + i - 1, centre, row))
                     return false;
                 KEYS(extreme_row)(greatest, i == 1 ? row : start, row, count, start);
                 if (!has_place && next_length > 0) {
-                    key *last = coming + (next_length - 1) * pitch;
+                    key *last = ends + (next_length - 1) * pitch;
                     KEYS(extreme_row)(greatest, last, row, count, last);
                 }
             }
@@ -734,8 +734,6 @@ static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, str
                 KEYS(extreme_row)(greatest, end, start, count, joined);
             KEYS(put_row)(ranks, block + i, centre, next < counted.end ? joined : end);
         }
-        ends = coming;
-        coming = done;
         length = next_length;
         first = 0;
     }
@@ -854,7 +852,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     bool done = KEYS(read_outside)(&ranks, outside_of(op, ranks.channel));
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
-    ranks.clips = is_line_of_extremes(op) && op_reads_itself_outside(op);
+    ranks.clips = sweep->tiling->extremes && op_reads_itself_outside(op);
     ranks.inside = (struct range){0, ranks.width};
     if (ranks.clips) {
         const int64_t reads = x.first + op->x.low;
@@ -865,7 +863,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
         counted = (struct span){0, axes[along_rows ? 1 : 2].extent};
     }
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
-    ranks.result = ranks.sorted + ranks.side * ranks.across * ranks.pitch;
+    ranks.result = ranks.sorted + (sweep->tiling->extremes ? 0 : ranks.side * ranks.across) * ranks.pitch;
     ranks.row = sweep->past_caches ? ranks.ring + (sweep->tiling->slots - 1) * ranks.pitch : NULL;
     beside = ranks.beside = (ptrdiff_t *)(ranks.taps + op->tap_count);
     for (int64_t at = x.first + op->x.low; at < x.end + op->x.high; at++) {
@@ -886,7 +884,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
     for (int64_t centre = others.first; centre < others.end && done; centre++) {
-        done = !is_line_of_extremes(op) ? KEYS(ranks_along)(&ranks, moved, centre)
+        done = !sweep->tiling->extremes ? KEYS(ranks_along)(&ranks, moved, centre)
                : ranks.side > 1         ? KEYS(extremes_along)(&ranks, moved, counted, centre)
                                         : KEYS(extremes_in_rows)(&ranks, moved, centre);
     }

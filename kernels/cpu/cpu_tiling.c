@@ -252,14 +252,14 @@ static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
 }
 
 /* One row, with what vectors write behind it. There are as many as a window reaches, or all rows of the tile
-   where it reaches several planes; as many as a window has for columns that are sorted, or for the next
-   window; the result, and its samples. Windows in one row have those of the rows that are computed together.
+   where it reaches several planes; as many as a window has for columns that are sorted; the result, and its
+   samples. Windows in one row have those of the rows that are computed together.
  */
 static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
 {
     size_t side = both(tiling->row) + 1, across = both(tiling->plane) + 1;
     size_t rows = side > 1 && across > 1 ? across * (tiling->tile_rows + side - 1) : side * across;
-
+    size_t sorted = tiling->extremes ? 0 : side * across;
     size_t vectors = tiling->sample == 1 ? RANK_BYTE_VECTORS : RANK_VECTORS;
 
     (void)line;
@@ -269,7 +269,7 @@ static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
         tiling->counts = tiling->sample == 1
                              ? COUNTED_BYTES
                              : size_divided_up(HISTOGRAM_BYTES, tiling->pitch * tiling->sample);
-    tiling->slots = size_most(rows + side * across + 2, RANK_ROWS + 1) + 1 + tiling->counts;
+    tiling->slots = size_most(rows + sorted + 2, RANK_ROWS + 1) + 1 + tiling->counts;
 }
 
 static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
@@ -557,15 +557,15 @@ static bool is_nearest_median(const struct op *op)
            (op->tap_count == BOX_TAPS || (op->tap_count == PICTURE_BOX && shares_columns(op)));
 }
 
-static double wide_rank_work(const struct op *op)
+static double wide_rank_work(const struct cpu_tiling *tiling, const struct op *op)
 {
     double taps = (double)op->tap_count, depth = log2(taps);
     double sorted = moves(op->row) && moves(op->plane) ? VOLUME_TAP : NETWORK_TAP;
 
     if (op_takes_extreme(op))
-        return !is_line_of_extremes(op) ? taps * EXTREME_TAP
-                                        : fmin(taps, EXTREME_LINE_TAPS) * EXTREME_LINE_TAP +
-                                              (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64);
+        return tiling->extremes ? fmin(taps, EXTREME_LINE_TAPS) * EXTREME_LINE_TAP +
+                                      (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64)
+                                : taps * EXTREME_TAP;
     if (is_nearest_median(op))
         return taps * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
@@ -578,17 +578,17 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
     double bytes = (double)tiling->sample, taps = (double)op->tap_count;
 
     if (tiling->sample >= work_size(op->work))
-        return wide_rank_work(op);
+        return wide_rank_work(tiling, op);
     if (tiling->counts > 0 && tiling->sample > 1)
         return COUNTED_SHORT * taps / (double)span_of(op->x);
     if (tiling->counts > 0)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
-    if (is_line_of_extremes(op))
+    if (tiling->extremes)
         return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES)
                                                     : NARROW_LINE_TAP * fmin(taps, NARROW_LINE_TAPS)));
     if (is_nearest_median(op))
         return taps * bytes * (op->tap_count == PICTURE_BOX ? NARROW_PICTURE_TAP : NARROW_NEAREST_TAP);
-    return wide_rank_work(op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
+    return wide_rank_work(tiling, op) * (tiling->sample == 1 ? NARROW_BYTES : NARROW_SHORTS) +
            (op_takes_extreme(op) ? 0.0 : NARROW_NETWORK * bytes);
 }
 
@@ -675,9 +675,9 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        size_t bytes = tiling->flat                              ? RANK_PLANE_BYTES
-                       : is_line_of_extremes(op) && moves(op->x) ? RANK_LINE_BYTES
-                                                                 : engine->width;
+        size_t bytes = tiling->flat                       ? RANK_PLANE_BYTES
+                       : tiling->extremes && moves(op->x) ? RANK_LINE_BYTES
+                                                          : engine->width;
         size_t width = tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample;
         set_tile(tiling, shape, width);
         /* Many rows, as a very large window has, fit if they are short. */
@@ -737,6 +737,13 @@ static bool is_counted(const struct op *op, const struct shape *shape)
            box >= least && box <= INT16_MAX;
 }
 
+/* Whether a rank is the extreme of a window without gaps along one axis. */
+static bool is_line_of_extremes(const struct op *op)
+{
+    return op_takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
+                                    op->tap_count == span_of(op->plane));
+}
+
 /* Bytes of a sample in a slot. Bisection counts in keys, which hold the number of a window's samples. */
 static size_t slot_sample(const struct op *op, const struct shape *shape)
 {
@@ -755,6 +762,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .flat = is_rank(op) && shape->narrow && shape->rows > 1 && !moves(op->x) &&
                                           !moves(op->row),
+                                  .extremes = is_line_of_extremes(op),
                                   .sample = slot_sample(op, shape),
                                   .counts = is_counted(op, shape),
                                   .x = margin_of(op->x, op->edge),

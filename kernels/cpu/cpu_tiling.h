@@ -71,13 +71,6 @@ enum cpu_engine {
     CPU_ENGINES
 };
 
-/* Whether a rank is the extreme of a window without gaps along one axis. */
-static inline bool is_line_of_extremes(const struct op *op)
-{
-    return op_takes_extreme(op) && (op->tap_count == span_of(op->x) || op->tap_count == span_of(op->row) ||
-                                    op->tap_count == span_of(op->plane));
-}
-
 /* The place of a plane in an arena: a slot, and the rows from its start to the plane's. */
 struct cpu_slot {
     uint32_t base, shift;
@@ -103,6 +96,7 @@ struct cpu_tiling {
     unsigned steps;
     size_t sample; /* bytes of one in a slot */
     size_t counts; /* slots for counts, where ranks are found by counting; else none */
+    bool extremes; /* of windows without gaps along one axis */
     bool flat;     /* windows lie along the planes alone: each plane is one row, with longer tiles */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
