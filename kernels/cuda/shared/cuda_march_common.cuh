@@ -4,8 +4,9 @@
  * are made and described, and fields are described for TMA boxes.
  *
  * A form has T, FusedSteps, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, Blocks (that a
- * multiprocessor runs at once), SharedBytes, and chunk(planes, columns, residents), the planes of a chunk
- * where the device runs so many blocks at once. */
+ * multiprocessor runs at once), SharedBytes, chunk(planes, columns, residents), the planes of a chunk where
+ * the device runs so many blocks at once, and WalksWhole: whether columns of tiles that fill whole rounds of
+ * the device are not cut into chunks. Its job then has the numbers of columns, `whole` and `cut`. */
 #ifndef CUDA_MARCH_COMMON_CUH
 #define CUDA_MARCH_COMMON_CUH
 
@@ -85,24 +86,6 @@ static inline long long cuda_march_length(long long planes, long long most, long
     return best;
 }
 
-/* The number of a block, from which it takes, digit by digit, its tile along x, its tile along the rows, its
- * channel and last its chunk: blocks that follow one another are neighbours, and so share rows in the L2
- * cache. */
-struct cuda_march_number {
-    long long rest;
-
-    CUDA_INLINE cuda_march_number() : rest(blockIdx.x)
-    {
-    }
-    CUDA_INLINE int of(int count)
-    {
-        const int index = static_cast<int>(rest % count);
-
-        rest /= count;
-        return index;
-    }
-};
-
 /* Tiles as wide as a warp, and those of the last columns, whose lanes stand in several groups below each
  * other: few lanes have columns that do not exist. Lanes that are not side by side load slowly, so these
  * tiles begin before all others of a launch. */
@@ -159,11 +142,37 @@ template <bool Last> struct cuda_tile_place {
     }
 };
 
-/* The end of a chunk, whose last one may be shorter. */
-template <typename Job> CUDA_INLINE long long cuda_march_end(const Job &job, long long begin)
-{
-    return begin + job.chunk < job.end ? begin + job.chunk : job.end;
-}
+/* What a launch computes, and how it is cut: the part of a walk's job that is the same for all. */
+struct cuda_march_job {
+    long long first, end; /* planes to compute */
+    long long chunk;      /* planes that a block computes */
+    unsigned whole;       /* columns of tiles that are not cut into chunks: they come first */
+    unsigned cut;         /* columns that are cut, at least 1 */
+    int tiles_x, tiles_rows;
+};
+
+/* The tile of a block and its planes. Blocks that follow one another are neighbours along x, then along the
+   rows, and so share rows in the L2 cache. WalksWhole: of the form. */
+template <bool WalksWhole> struct cuda_march_place {
+    int tile_x, tile_row, channel;
+    long long begin, end;
+
+    CUDA_INLINE cuda_march_place(const struct cuda_march_job &job)
+    {
+        const unsigned across = static_cast<unsigned>(job.tiles_x),
+                       down = static_cast<unsigned>(job.tiles_rows);
+        const unsigned whole = WalksWhole ? min(blockIdx.x, job.whole) : 0;
+        const unsigned chunk = (blockIdx.x - whole) / job.cut;
+        const unsigned column = blockIdx.x - chunk * job.cut;
+
+        tile_x = static_cast<int>(column % across);
+        tile_row = static_cast<int>(column / across % down);
+        channel = static_cast<int>(column / across / down);
+        begin = job.first + chunk * job.chunk;
+        end = (WalksWhole && blockIdx.x < job.whole) || begin + job.chunk > job.end ? job.end
+                                                                                    : begin + job.chunk;
+    }
+};
 
 /* Tiles of a form that cover the rows. The first one begins with the grid and the last one ends with it, so
    that neither needs a halo there; if rows wrap, all need it. */
@@ -172,6 +181,13 @@ template <typename Form> static inline long long cuda_march_row_tiles(long long 
     if (wraps)
         return cuda_ceil_divide(rows, Form::UsefulRows);
     return rows <= Form::Height ? 1 : cuda_ceil_divide(rows - 2 * Form::Halo, Form::UsefulRows);
+}
+
+/* The columns of tiles that are walked from end to end: the others are cut into chunks, so that all
+   multiprocessors end at the same time. */
+template <typename Form> static inline long long cuda_march_whole(long long columns, long long residents)
+{
+    return Form::WalksWhole && residents > 0 ? columns / residents * residents : 0;
 }
 
 /* Launch a form; the caller has filled in the op's part of `job`. `wraps`: rows go on at the other end.
@@ -194,8 +210,11 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
     const long long columns = static_cast<long long>(job->tiles_x) * job->tiles_rows * job->from.channels;
     if (status != cudaSuccess || planes == 0)
         return status;
-    job->chunk = residents > 0 ? Form::chunk(planes, columns, residents) : from->form->coarsen;
-    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job->chunk))),
+    const long long whole = cuda_march_whole<Form>(columns, residents), cut = columns - whole;
+    job->whole = static_cast<unsigned>(whole);
+    job->cut = cut > 0 ? static_cast<unsigned>(cut) : 1;
+    job->chunk = residents > 0 ? Form::chunk(planes, cut, residents) : from->form->coarsen;
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(whole + cut * cuda_ceil_divide(planes, job->chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, *job);
 }
 
@@ -216,12 +235,13 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Blocks;
-    form->coarsen = asked->wish->coarsen > 0
-                        ? asked->wish->coarsen
-                        : static_cast<int>(Form::chunk(planes, columns, form->resident_blocks));
+    const long long whole = cuda_march_whole<Form>(columns, form->resident_blocks), cut = columns - whole;
+    const long long chunk =
+        asked->wish->coarsen > 0 ? asked->wish->coarsen : Form::chunk(planes, cut, form->resident_blocks);
+    form->coarsen = static_cast<int>(whole > 0 ? planes : chunk);
     form->steps = Form::FusedSteps;
     form->reach = Form::Radius;
-    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
+    form->grid = dim3(cuda_blocks(whole + cut * cuda_ceil_divide(planes, chunk)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(kernel);

@@ -40,15 +40,12 @@
 
 #define STAR_STAGES 3
 
-template <typename T> struct star_job {
+template <typename T> struct star_job : cuda_march_job {
     cuda_view<T> from, to;
     T weights[7];     /* in raster order */
     unsigned present; /* a bit for each tap that exists */
     struct star_rules rules;
-    const T *outside;     /* EDGE_CONSTANT: a value for each channel */
-    long long first, end; /* planes to compute */
-    long long chunk;      /* planes that a block computes */
-    int tiles_x, tiles_rows;
+    const T *outside; /* EDGE_CONSTANT: a value for each channel */
 };
 
 /* Two kinds of forms. Crowded ones have more warps, and a thread fewer registers than it could use: they are
@@ -88,6 +85,8 @@ struct star_form {
     {
         return star_is_crowded(code, Keeps) == Crowded;
     }
+
+    static constexpr bool WalksWhole = false;
 
     /* A chunk walks 2 · Halo planes more than its own. Tiles at edges are slower, so that blocks do not end
        together, and one round is lost at the end in any case. */
@@ -136,14 +135,13 @@ template <typename Form> struct star_walk {
 
         CUDA_INLINE tile(const star_job<T> &job)
         {
-            cuda_march_number number;
-            const int across = number.of(job.tiles_x), down = number.of(job.tiles_rows);
+            const cuda_march_place<Form::WalksWhole> place(job);
 
-            channel = number.of(job.from.channels);
-            begin = job.first + number.rest * job.chunk;
-            end = cuda_march_end(job, begin);
-            place_x(job, across);
-            place_rows(job, down);
+            channel = place.channel;
+            begin = place.begin;
+            end = place.end;
+            place_x(job, place.tile_x);
+            place_rows(job, place.tile_row);
         }
 
         CUDA_INLINE void place_x(const star_job<T> &job, int number)

@@ -69,6 +69,8 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
         return cuda_has_boxes(code) && code < 120;
     }
 
+    static constexpr bool WalksWhole = false;
+
     /* The chunk with which all rounds of blocks end soonest. */
     static inline long long chunk(long long planes, long long columns, long long residents)
     {
@@ -78,7 +80,7 @@ struct plane_tma_form : step_taps_of<STEP_STAR, Radius_> {
     }
 };
 
-template <typename Form> struct plane_tma_job {
+template <typename Form> struct plane_tma_job : cuda_march_job {
     using T = typename Form::T;
 
     cuda_box_map boxes; /* of `from` */
@@ -86,9 +88,6 @@ template <typename Form> struct plane_tma_job {
     T weights[Form::TapCount]; /* in raster order */
     cuda_edge<T> edge;
     struct reach x, row, plane; /* for hold */
-    long long first, end;       /* planes to compute */
-    long long chunk;            /* planes that a block computes */
-    int tiles_x, tiles_rows;
 };
 
 /* What a thread puts into each box: cells beside rows, and packs of rows above and below. `at`: the place in
@@ -128,16 +127,16 @@ template <typename Form> struct plane_tma_walk {
           cells_put(barriers + Form::Stages), place(place_of_thread()), open()
     {
         const int rows = job.from.rows, nx = job.from.nx;
-        cuda_march_number number;
+        const cuda_march_place<Form::WalksWhole> found(job);
 
-        tile_x = number.of(job.tiles_x) * Form::Width;
-        stored_row = number.of(job.tiles_rows) * Form::Height;
-        channel = number.of(job.from.channels);
+        tile_x = found.tile_x * Form::Width;
+        stored_row = found.tile_row * Form::Height;
+        channel = found.channel;
         tile_row = min(stored_row, rows - Form::Height);
         x = tile_x + place % Form::Pitch - Form::Margin;
         row = tile_row + place / Form::Pitch - Radius;
-        begin = static_cast<int>(job.first + number.rest * job.chunk);
-        end = static_cast<int>(cuda_march_end(job, begin));
+        begin = static_cast<int>(found.begin);
+        end = static_cast<int>(found.end);
         left = max(Radius - tile_x, 0);
         right = min(max(tile_x + Form::Width + Radius - nx, 0), Radius);
         above = max(Radius - tile_row, 0);

@@ -64,16 +64,13 @@ struct tma_placement {
     int x, row, channel;       /* where its boxes begin */
 };
 
-template <typename T, int Taps> struct tma_job {
+template <typename T, int Taps> struct tma_job : cuda_march_job {
     cuda_box_map boxes; /* of `from` */
     cuda_view<T> from, to;
     T weights[Taps]; /* in raster order */
     enum tma_rule rule;
     bool hold;
-    const T *outside;     /* TMA_CONSTANT: a value a channel */
-    long long first, end; /* planes to compute */
-    long long chunk;      /* planes a block computes */
-    int tiles_x, tiles_rows;
+    const T *outside; /* TMA_CONSTANT: a value a channel */
 };
 
 /* Under TMA_WRAP, boxes of the two parts of a tile that lies at both ends of the rows. */
@@ -158,6 +155,8 @@ struct tma_form {
     /* How many steps a chunk takes to get going. */
     static constexpr int StartupSteps = 3;
 
+    static constexpr bool WalksWhole = true;
+
     /* Blocks are in step, and the device takes them in rounds of `residents`. The slowest block of the
        last round ends later than the others, by the share `late` of a walk. */
     static inline long long chunk(long long planes, long long columns, long long residents, double late = 0)
@@ -197,16 +196,14 @@ template <typename Form> struct tma_walk {
           warp(__shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0)), now(0), stage(0),
           parity(0)
     {
-        cuda_march_number number;
-        const int tile_x = number.of(job.tiles_x), tile_row = number.of(job.tiles_rows);
+        const cuda_march_place<Form::WalksWhole> place(job);
 
-        own_placement.channel = number.of(job.from.channels);
-        const long long begin = job.first + number.rest * job.chunk;
+        own_placement.channel = place.channel;
         if constexpr (Form::Wraps)
-            find_wrapped_tile(tile_x, tile_row);
+            find_wrapped_tile(place.tile_x, place.tile_row);
         else
-            find_tile(tile_x, tile_row);
-        find_ends(begin, cuda_march_end(job, begin));
+            find_tile(place.tile_x, place.tile_row);
+        find_ends(place.begin, place.end);
         if (Form::PlacementInShared) {
             if (threadIdx.x == 0)
                 *const_cast<tma_placement *>(shared_placement) = own_placement;
