@@ -592,7 +592,7 @@ template <typename T, typename Act> static auto choose(enum plane_kind kind, Act
 
     switch (kind) {
     case PLANE_GRADIENT:
-        return act(plane_form<T, STEP_STAR, 1, true, 3, 4, 4 - fewer, PLANE_IN_REGISTERS, 16>());
+        return act(plane_form<T, STEP_STAR, 1, true, 3, 4, 4 - fewer, PLANE_IN_REGISTERS, 48>());
     case PLANE_STAR1:
         return act(plane_form<T, STEP_STAR, 1, false, 4, 4, 4 - fewer, PLANE_IN_REGISTERS, 8>());
     case PLANE_STAR2:
