@@ -33,7 +33,7 @@ struct ranks {
     int64_t first_row; /* with holds_planes: in the ring */
     size_t rows;
     size_t pitch;
-    key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns */
+    key *ring, *sorted, *result; /* rows; behind the ring those of sorted columns, if there are any */
     void *row;                   /* of results on their way past the caches; NULL: these go straight */
     const key **taps;            /* what they read for the first sample */
     ptrdiff_t *beside;   /* where a row reads in place of samples outside it, in order; −1: `outside` */
@@ -682,8 +682,8 @@ __attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, 
 /* Extremes along the axis that windows move on. Rows are cut into blocks as long as a window. So each window
  * consists of the last rows of one block, an end, and the first rows of the next one, a start. When all rows
  * of a block are there, the extremes of its ends are computed backwards, from its last row on. Those of the
- * starts of the next block are computed forwards, as its rows come; each takes the place of an end that no
- * other window reads.
+ * starts of the next block are computed forwards, as its rows come. Each row takes the place of an end that
+ * no later window reads.
  *
  * If there are fewer windows than a window has rows, some rows are in all windows. They are joined to the
  * shortest end. Only `counted` rows are read: an end that begins before the first of them is the same as the
@@ -852,7 +852,7 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     bool done = KEYS(read_outside)(&ranks, outside_of(op, ranks.channel));
     struct span counted = {moved.first - ranks.before, moved.end - ranks.before + (int64_t)ranks.side - 1};
 
-    ranks.clips = sweep->tiling->extremes && op_reads_itself_outside(op);
+    ranks.clips = sweep->tiling->line_of_extremes && op_reads_itself_outside(op);
     ranks.inside = (struct range){0, ranks.width};
     if (ranks.clips) {
         const int64_t reads = x.first + op->x.low;
@@ -863,7 +863,8 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
         counted = (struct span){0, axes[along_rows ? 1 : 2].extent};
     }
     ranks.sorted = ranks.ring + (ranks.holds_planes ? ranks.across * ranks.rows : ranks.side) * ranks.pitch;
-    ranks.result = ranks.sorted + (sweep->tiling->extremes ? 0 : ranks.side * ranks.across) * ranks.pitch;
+    ranks.result =
+        ranks.sorted + (sweep->tiling->line_of_extremes ? 0 : ranks.side * ranks.across) * ranks.pitch;
     ranks.row = sweep->past_caches ? ranks.ring + (sweep->tiling->slots - 1) * ranks.pitch : NULL;
     beside = ranks.beside = (ptrdiff_t *)(ranks.taps + op->tap_count);
     for (int64_t at = x.first + op->x.low; at < x.end + op->x.high; at++) {
@@ -884,9 +885,9 @@ static bool KEYS(rank)(const struct cpu_sweep *sweep, struct range channels, con
     if (ranks.holds_planes)
         return done && KEYS(ranks_through)(&ranks, rows, planes);
     for (int64_t centre = others.first; centre < others.end && done; centre++) {
-        done = !sweep->tiling->extremes ? KEYS(ranks_along)(&ranks, moved, centre)
-               : ranks.side > 1         ? KEYS(extremes_along)(&ranks, moved, counted, centre)
-                                        : KEYS(extremes_in_rows)(&ranks, moved, centre);
+        done = !sweep->tiling->line_of_extremes ? KEYS(ranks_along)(&ranks, moved, centre)
+               : ranks.side > 1                 ? KEYS(extremes_along)(&ranks, moved, counted, centre)
+                                                : KEYS(extremes_in_rows)(&ranks, moved, centre);
     }
     return done;
 }

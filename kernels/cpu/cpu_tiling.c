@@ -252,14 +252,14 @@ static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
 }
 
 /* One row, with what vectors write behind it. There are as many as a window reaches, or all rows of the tile
-   where it reaches several planes; as many as a window has for columns that are sorted; the result, and its
-   samples. Windows in one row have those of the rows that are computed together.
- */
+   where it reaches several planes; as many as a window has for columns that are sorted, which extremes along
+   an axis do not need; and two for the result and what it is made of. Windows in one row have those of the
+   rows that are computed together. */
 static void shape_rank_slot(struct cpu_tiling *tiling, size_t line)
 {
     size_t side = both(tiling->row) + 1, across = both(tiling->plane) + 1;
     size_t rows = side > 1 && across > 1 ? across * (tiling->tile_rows + side - 1) : side * across;
-    size_t sorted = tiling->extremes ? 0 : side * across;
+    size_t sorted = tiling->line_of_extremes ? 0 : side * across;
     size_t vectors = tiling->sample == 1 ? RANK_BYTE_VECTORS : RANK_VECTORS;
 
     (void)line;
@@ -563,9 +563,9 @@ static double wide_rank_work(const struct cpu_tiling *tiling, const struct op *o
     double sorted = moves(op->row) && moves(op->plane) ? VOLUME_TAP : NETWORK_TAP;
 
     if (op_takes_extreme(op))
-        return tiling->extremes ? fmin(taps, EXTREME_LINE_TAPS) * EXTREME_LINE_TAP +
-                                      (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64)
-                                : taps * EXTREME_TAP;
+        return tiling->line_of_extremes ? fmin(taps, EXTREME_LINE_TAPS) * EXTREME_LINE_TAP +
+                                              (op->work == WORK_F32 ? EXTREME_LINE_F32 : EXTREME_LINE_F64)
+                                        : taps * EXTREME_TAP;
     if (is_nearest_median(op))
         return taps * NEAREST_TAP * (op->missing ? PRESENT_NEAREST : 1.0);
     if (op->tap_count > NETWORK_TAPS)
@@ -583,7 +583,7 @@ static double rank_work(const struct cpu_tiling *tiling, const struct op *op)
         return COUNTED_SHORT * taps / (double)span_of(op->x);
     if (tiling->counts > 0)
         return COUNTED_PLANE * (moves(op->row) ? (double)both(tiling->plane) + 1.0 : 1.0);
-    if (tiling->extremes)
+    if (tiling->line_of_extremes)
         return bytes * (NARROW_LINE + (tiling->flat ? NARROW_PLANE * fmin(taps, NARROW_PLANES)
                                                     : NARROW_LINE_TAP * fmin(taps, NARROW_LINE_TAPS)));
     if (is_nearest_median(op))
@@ -675,9 +675,9 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     struct cpu_tiling best = {0};
 
     if (engine->width > 0) {
-        size_t bytes = tiling->flat                       ? RANK_PLANE_BYTES
-                       : tiling->extremes && moves(op->x) ? RANK_LINE_BYTES
-                                                          : engine->width;
+        size_t bytes = tiling->flat                               ? RANK_PLANE_BYTES
+                       : tiling->line_of_extremes && moves(op->x) ? RANK_LINE_BYTES
+                                                                  : engine->width;
         size_t width = tiling->counts > 0 && tiling->sample == 1 ? COUNTED_COLUMNS : bytes / tiling->sample;
         set_tile(tiling, shape, width);
         /* Many rows, as a very large window has, fit if they are short. */
@@ -762,7 +762,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .flat = is_rank(op) && shape->narrow && shape->rows > 1 && !moves(op->x) &&
                                           !moves(op->row),
-                                  .extremes = is_line_of_extremes(op),
+                                  .line_of_extremes = is_line_of_extremes(op),
                                   .sample = slot_sample(op, shape),
                                   .counts = is_counted(op, shape),
                                   .x = margin_of(op->x, op->edge),

@@ -94,10 +94,10 @@ struct cpu_layout {
 struct cpu_tiling {
     enum cpu_engine engine;
     unsigned steps;
-    size_t sample; /* bytes of one in a slot */
-    size_t counts; /* slots for counts, where ranks are found by counting; else none */
-    bool extremes; /* of windows without gaps along one axis */
-    bool flat;     /* windows lie along the planes alone: each plane is one row, with longer tiles */
+    size_t sample;         /* bytes of one in a slot */
+    size_t counts;         /* slots for counts, where ranks are found by counting; else none */
+    bool line_of_extremes; /* ranks are extremes of windows without gaps along one axis */
+    bool flat;             /* windows lie along the planes alone: each plane is one row, with longer tiles */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;

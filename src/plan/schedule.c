@@ -100,9 +100,10 @@ static bool mostly_reads(const struct schedule_request *request)
    Otherwise a slab is small, and the next one takes its memory soon. If planes are too large for that, each
    slab reads planes of the one before again, and is at least as long as one level lags behind another. Where
    levels mostly read, it is at least twice as long as that and as a level reaches on one side: then a level
-   reads a plane twice at most, on average. If little more than two such slabs are the whole grid, fields
-   would hold nearly all of it, and it is a single slab, of which each plane is read once. Sizes count samples
-   as those of wide fields, so that narrow slabs take less memory, which is ready sooner. */
+   reads a plane twice at most, on average. If two such slabs are at least seven eighths of the grid, the
+   whole grid is a single slab: fields would hold nearly all of it anyway, and so each plane is read once.
+   Sizes count samples as those of wide fields, so that narrow slabs take less memory, which is ready sooner.
+ */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool small = survey->seam == 0 && is_on_host(request);
@@ -112,10 +113,11 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
 
     if (request->limits.slab > 0)
         return size_least(request->limits.slab, planes);
-    if (mostly_reads(request))
+    if (mostly_reads(request)) {
         between = 2 * size_most(between, levels_widest_reach(request->levels));
-    if (mostly_reads(request) && planes - planes / 8 <= 2 * between)
-        between = planes;
+        if (planes - planes / 8 <= 2 * between)
+            between = planes;
+    }
     return size_least(planes, size_most(slab, small ? between : SEAM_SHARE * survey->seam));
 }
 

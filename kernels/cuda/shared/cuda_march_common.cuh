@@ -1,12 +1,13 @@
 /* The common host part of the walks along the planes (thread coarsening along z): a block has a tile of x and
- * rows, and walks a chunk of planes, so that it loads each plane once and keeps in registers or shared memory
- * what the next planes need. Here planes are cut into chunks, blocks find their tiles and chunks, launches
- * are made and described, and fields are described for TMA boxes.
+ * rows, and walks all planes or a chunk of them, so that it loads each plane once and keeps in registers or
+ * shared memory what the next planes need. Here planes are cut into chunks, blocks find their tiles and
+ * chunks, launches are made and described, and fields are described for TMA boxes.
  *
  * A form has T, FusedSteps, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, Blocks (that a
  * multiprocessor runs at once), SharedBytes, chunk(planes, columns, residents), the planes of a chunk where
- * the device runs so many blocks at once, and WalksWhole: whether columns of tiles that fill whole rounds of
- * the device are not cut into chunks. Its job then has the numbers of columns, `whole` and `cut`. */
+ * the device runs so many blocks at once, and WalksWhole: whether as many columns of tiles as fill whole
+ * rounds of the device are walked from end to end. Its job is a cuda_march_job with views, `from` and `to`.
+ */
 #ifndef CUDA_MARCH_COMMON_CUH
 #define CUDA_MARCH_COMMON_CUH
 
@@ -145,14 +146,14 @@ template <bool Last> struct cuda_tile_place {
 /* What a launch computes, and how it is cut: the part of a walk's job that is the same for all. */
 struct cuda_march_job {
     long long first, end; /* planes to compute */
-    long long chunk;      /* planes that a block computes */
-    unsigned whole;       /* columns of tiles that are not cut into chunks: they come first */
-    unsigned cut;         /* columns that are cut, at least 1 */
+    long long chunk;      /* planes that a block computes of a column that is cut */
+    unsigned whole;       /* columns of tiles that are walked from end to end: they come first */
+    unsigned cut;         /* the other columns; 1 if there are none, since blocks divide by it */
     int tiles_x, tiles_rows;
 };
 
 /* The tile of a block and its planes. Blocks that follow one another are neighbours along x, then along the
-   rows, and so share rows in the L2 cache. WalksWhole: of the form. */
+   rows, and so share rows in the L2 cache. WalksWhole: as the form has it. */
 template <bool WalksWhole> struct cuda_march_place {
     int tile_x, tile_row, channel;
     long long begin, end;
@@ -162,13 +163,13 @@ template <bool WalksWhole> struct cuda_march_place {
         const unsigned across = static_cast<unsigned>(job.tiles_x),
                        down = static_cast<unsigned>(job.tiles_rows);
         const unsigned whole = WalksWhole ? min(blockIdx.x, job.whole) : 0;
-        const unsigned chunk = (blockIdx.x - whole) / job.cut;
-        const unsigned column = blockIdx.x - chunk * job.cut;
+        const unsigned number = (blockIdx.x - whole) / job.cut; /* of the chunk */
+        const unsigned column = blockIdx.x - number * job.cut;
 
         tile_x = static_cast<int>(column % across);
         tile_row = static_cast<int>(column / across % down);
         channel = static_cast<int>(column / across / down);
-        begin = job.first + chunk * job.chunk;
+        begin = job.first + number * job.chunk;
         end = (WalksWhole && blockIdx.x < job.whole) || begin + job.chunk > job.end ? job.end
                                                                                     : begin + job.chunk;
     }
@@ -183,15 +184,33 @@ template <typename Form> static inline long long cuda_march_row_tiles(long long 
     return rows <= Form::Height ? 1 : cuda_ceil_divide(rows - 2 * Form::Halo, Form::UsefulRows);
 }
 
-/* The columns of tiles that are walked from end to end: the others are cut into chunks, so that all
-   multiprocessors end at the same time. */
-template <typename Form> static inline long long cuda_march_whole(long long columns, long long residents)
+/* How the columns of a launch are cut. */
+struct cuda_march_cut {
+    long long whole, cut; /* columns that are walked from end to end, and the others */
+    long long chunk;      /* planes of a walk through one of the others */
+    long long blocks;
+};
+
+/* As many columns as fill whole rounds of the device are walked from end to end. The others are cut into
+   chunks, so that all multiprocessors end at about the same time. `residents` 0: all have the wished chunk.
+ */
+template <typename Form>
+static inline struct cuda_march_cut cuda_march_cut_of(long long planes, long long columns,
+                                                      long long residents, long long wished)
 {
-    return Form::WalksWhole && residents > 0 ? columns / residents * residents : 0;
+    struct cuda_march_cut cut = {0, columns, wished, 0};
+
+    if (residents > 0) {
+        cut.whole = Form::WalksWhole ? columns / residents * residents : 0;
+        cut.cut = columns - cut.whole;
+        cut.chunk = Form::chunk(planes, cut.cut, residents);
+    }
+    cut.blocks = cut.whole + cut.cut * cuda_ceil_divide(planes, cut.chunk);
+    return cut;
 }
 
 /* Launch a form; the caller has filled in the op's part of `job`. `wraps`: rows go on at the other end.
-   `residents`: the blocks that the device runs at once, for the choice of a chunk; 0: the wished chunk. */
+   `residents`: the blocks that the device runs at once, for the choice of chunks; 0: the wished chunk. */
 template <typename Form, typename Job>
 static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *job, void (*kernel)(const Job),
                                             bool wraps, int residents)
@@ -203,19 +222,20 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
     job->to = *static_cast<const cuda_view<T> *>(from->to);
     job->first = static_cast<long long>(from->planes.first);
     job->end = job->first + static_cast<long long>(from->planes.count);
-    /* Tiles cover the useful columns and rows; each column of tiles is walked in chunks. */
+    /* Tiles cover the useful columns and rows. */
     job->tiles_x = static_cast<int>(cuda_ceil_divide(job->from.nx, Form::UsefulX));
     job->tiles_rows = static_cast<int>(cuda_march_row_tiles<Form>(job->from.rows, wraps));
     const long long planes = job->end - job->first;
     const long long columns = static_cast<long long>(job->tiles_x) * job->tiles_rows * job->from.channels;
     if (status != cudaSuccess || planes == 0)
         return status;
-    const long long whole = cuda_march_whole<Form>(columns, residents), cut = columns - whole;
-    job->whole = static_cast<unsigned>(whole);
-    job->cut = cut > 0 ? static_cast<unsigned>(cut) : 1;
-    job->chunk = residents > 0 ? Form::chunk(planes, cut, residents) : from->form->coarsen;
-    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(whole + cut * cuda_ceil_divide(planes, job->chunk))),
-                       dim3(Form::Threads), Form::SharedBytes, kernel, *job);
+    const struct cuda_march_cut cut =
+        cuda_march_cut_of<Form>(planes, columns, residents, from->form->coarsen);
+    job->whole = static_cast<unsigned>(cut.whole);
+    job->cut = cut.cut > 0 ? static_cast<unsigned>(cut.cut) : 1;
+    job->chunk = cut.chunk;
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(cut.blocks)), dim3(Form::Threads), Form::SharedBytes,
+                       kernel, *job);
 }
 
 /* Describe such a launch for a form. */
@@ -235,13 +255,13 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Blocks;
-    const long long whole = cuda_march_whole<Form>(columns, form->resident_blocks), cut = columns - whole;
-    const long long chunk =
-        asked->wish->coarsen > 0 ? asked->wish->coarsen : Form::chunk(planes, cut, form->resident_blocks);
-    form->coarsen = static_cast<int>(whole > 0 ? planes : chunk);
+    const struct cuda_march_cut cut =
+        cuda_march_cut_of<Form>(planes, columns, form->resident_blocks, asked->wish->coarsen);
+    /* Of whole columns, if there are any. A wish for as many planes cuts all columns alike. */
+    form->coarsen = static_cast<int>(cut.whole > 0 ? planes : cut.chunk);
     form->steps = Form::FusedSteps;
     form->reach = Form::Radius;
-    form->grid = dim3(cuda_blocks(whole + cut * cuda_ceil_divide(planes, chunk)));
+    form->grid = dim3(cuda_blocks(cut.blocks));
     form->block = dim3(Form::Threads);
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(kernel);

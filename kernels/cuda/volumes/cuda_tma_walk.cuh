@@ -155,10 +155,11 @@ struct tma_form {
     /* How many steps a chunk takes to get going. */
     static constexpr int StartupSteps = 3;
 
+    /* Whole columns load no plane twice, and only the last rounds are shorter. */
     static constexpr bool WalksWhole = true;
 
-    /* Blocks are in step, and the device takes them in rounds of `residents`. The slowest block of the
-       last round ends later than the others, by the share `late` of a walk. */
+    /* For the columns that are cut. Blocks are in step, and the device takes them in rounds of `residents`.
+       The slowest block of the last round ends later than the others, by the share `late` of a walk. */
     static inline long long chunk(long long planes, long long columns, long long residents, double late = 0)
     {
         return cuda_march_chunk(planes, planes, [=](long long length, long long chunks) {
