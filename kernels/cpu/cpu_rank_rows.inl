@@ -682,13 +682,13 @@ __attribute__((noinline)) static void KEYS(rank_row)(const struct ranks *ranks, 
 /* Extremes along the axis that windows move on. Rows are cut into blocks as long as a window. So each window
  * consists of the last rows of one block, an end, and the first rows of the next one, a start. When all rows
  * of a block are there, the extremes of its ends are computed backwards, from its last row on. Those of the
- * starts of the next block are computed forwards, as its rows come. Each row takes the place of an end that
- * no later window reads.
+ * starts of the next block are computed forwards, as its rows come.
  *
  * If there are fewer windows than a window has rows, some rows are in all windows. They are joined to the
  * shortest end. Only `counted` rows are read: an end that begins before the first of them is the same as the
- * end that begins with it. Of the next block, only the rows at which a window begins are kept apart. Each row
- * behind these is joined to the last of them. */
+ * end that begins with it. Of the next block, only the rows at which a window begins are kept apart. Each of
+ * them takes the place of an end that no later window reads, while the end behind it is still needed. Each
+ * row behind these is joined to the last of them. */
 static bool KEYS(extremes_along)(const struct ranks *ranks, struct span own, struct span counted,
                                  int64_t centre)
 {

@@ -1,4 +1,4 @@
-/* The common host part of the walks along the planes (thread coarsening along z): a block has a tile of x and
+/* What the walks along the planes have in common (thread coarsening along z): a block has a tile of x and
  * rows, and walks all planes or a chunk of them, so that it loads each plane once and keeps in registers or
  * shared memory what the next planes need. Here planes are cut into chunks, blocks find their tiles and
  * chunks, launches are made and described, and fields are described for TMA boxes.
@@ -148,12 +148,12 @@ struct cuda_march_job {
     long long first, end; /* planes to compute */
     long long chunk;      /* planes that a block computes of a column that is cut */
     unsigned whole;       /* columns of tiles that are walked from end to end: they come first */
-    unsigned cut;         /* the other columns; 1 if there are none, since blocks divide by it */
+    unsigned others;      /* columns that are cut; 1 if there are none, since blocks divide by it */
     int tiles_x, tiles_rows;
 };
 
 /* The tile of a block and its planes. Blocks that follow one another are neighbours along x, then along the
-   rows, and so share rows in the L2 cache. WalksWhole: as the form has it. */
+   rows, and so share rows in the L2 cache. Channels come next, and chunks last. */
 template <bool WalksWhole> struct cuda_march_place {
     int tile_x, tile_row, channel;
     long long begin, end;
@@ -163,8 +163,8 @@ template <bool WalksWhole> struct cuda_march_place {
         const unsigned across = static_cast<unsigned>(job.tiles_x),
                        down = static_cast<unsigned>(job.tiles_rows);
         const unsigned whole = WalksWhole ? min(blockIdx.x, job.whole) : 0;
-        const unsigned number = (blockIdx.x - whole) / job.cut; /* of the chunk */
-        const unsigned column = blockIdx.x - number * job.cut;
+        const unsigned number = (blockIdx.x - whole) / job.others; /* of the chunk */
+        const unsigned column = blockIdx.x - number * job.others;
 
         tile_x = static_cast<int>(column % across);
         tile_row = static_cast<int>(column / across % down);
@@ -186,14 +186,14 @@ template <typename Form> static inline long long cuda_march_row_tiles(long long 
 
 /* How the columns of a launch are cut. */
 struct cuda_march_cut {
-    long long whole, cut; /* columns that are walked from end to end, and the others */
-    long long chunk;      /* planes of a walk through one of the others */
+    long long whole, others; /* columns that are walked from end to end, and those that are cut */
+    long long chunk;         /* planes of a walk through one of the others */
     long long blocks;
 };
 
-/* As many columns as fill whole rounds of the device are walked from end to end. The others are cut into
-   chunks, so that all multiprocessors end at about the same time. `residents` 0: all have the wished chunk.
- */
+/* Of a form that walks whole, as many columns as fill whole rounds of the device are walked from end to end.
+   All others are cut into chunks, so that all multiprocessors end at about the same time. `residents` 0: all
+   columns have the wished chunk. */
 template <typename Form>
 static inline struct cuda_march_cut cuda_march_cut_of(long long planes, long long columns,
                                                       long long residents, long long wished)
@@ -202,10 +202,10 @@ static inline struct cuda_march_cut cuda_march_cut_of(long long planes, long lon
 
     if (residents > 0) {
         cut.whole = Form::WalksWhole ? columns / residents * residents : 0;
-        cut.cut = columns - cut.whole;
-        cut.chunk = Form::chunk(planes, cut.cut, residents);
+        cut.others = columns - cut.whole;
+        cut.chunk = Form::chunk(planes, cut.others, residents);
     }
-    cut.blocks = cut.whole + cut.cut * cuda_ceil_divide(planes, cut.chunk);
+    cut.blocks = cut.whole + cut.others * cuda_ceil_divide(planes, cut.chunk);
     return cut;
 }
 
@@ -232,7 +232,7 @@ static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *jo
     const struct cuda_march_cut cut =
         cuda_march_cut_of<Form>(planes, columns, residents, from->form->coarsen);
     job->whole = static_cast<unsigned>(cut.whole);
-    job->cut = cut.cut > 0 ? static_cast<unsigned>(cut.cut) : 1;
+    job->others = cut.others > 0 ? static_cast<unsigned>(cut.others) : 1;
     job->chunk = cut.chunk;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(cut.blocks)), dim3(Form::Threads), Form::SharedBytes,
                        kernel, *job);
@@ -257,7 +257,7 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Blocks;
     const struct cuda_march_cut cut =
         cuda_march_cut_of<Form>(planes, columns, form->resident_blocks, asked->wish->coarsen);
-    /* Of whole columns, if there are any. A wish for as many planes cuts all columns alike. */
+    /* The planes of a whole column, if there are any. A wish for that number walks all columns whole. */
     form->coarsen = static_cast<int>(cut.whole > 0 ? planes : cut.chunk);
     form->steps = Form::FusedSteps;
     form->reach = Form::Radius;

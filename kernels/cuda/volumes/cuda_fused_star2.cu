@@ -461,7 +461,8 @@ struct star2 {
 /* Columns of tiles outside the grid, and planes that two chunks walk, are wasted work, so that arithmetic
    binds passes of two steps, where memory binds single ones. In f32, both are as fast on an H200 where a
    third of the work is wasted, and on an H100 where half of it is; in f64, single steps are slower. If
-   columns are walked whole, form->coarsen is all planes: what the few others walk twice is not counted. */
+   columns are walked whole, form->coarsen is all planes, and what the other columns walk twice is not
+   counted. */
 static bool star2_pays(const struct cuda_question *asked, const struct cuda_form *form)
 {
     const struct cuda_limits *limits = asked->limits;

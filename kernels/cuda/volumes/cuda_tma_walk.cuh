@@ -155,7 +155,7 @@ struct tma_form {
     /* How many steps a chunk takes to get going. */
     static constexpr int StartupSteps = 3;
 
-    /* Whole columns load no plane twice, and only the last rounds are shorter. */
+    /* A column that is walked whole loads no plane twice. */
     static constexpr bool WalksWhole = true;
 
     /* For the columns that are cut. Blocks are in step, and the device takes them in rounds of `residents`.
