@@ -143,7 +143,7 @@ template <bool Last> struct cuda_tile_place {
     }
 };
 
-/* What a launch computes, and how it is cut: the part of a walk's job that is the same for all. */
+/* What a launch computes, and how it is cut: the part of a job that all walks share. */
 struct cuda_march_job {
     long long first, end; /* planes to compute */
     long long chunk;      /* planes that a block computes of a column that is cut */
@@ -257,7 +257,7 @@ static inline void cuda_march_describe(const struct cuda_question *asked, struct
     form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Blocks;
     const struct cuda_march_cut cut =
         cuda_march_cut_of<Form>(planes, columns, form->resident_blocks, asked->wish->coarsen);
-    /* The planes of a whole column, if there are any. A wish for that number walks all columns whole. */
+    /* All planes, if any columns are walked whole. If a caller wishes for that number, all columns are. */
     form->coarsen = static_cast<int>(cut.whole > 0 ? planes : cut.chunk);
     form->steps = Form::FusedSteps;
     form->reach = Form::Radius;

@@ -584,8 +584,8 @@ static enum plane_kind kind_of(const struct op *op)
 }
 
 /* Call act with the form of a kind: rows of a thread, warps, blocks of a multiprocessor and planes of a walk
-   as an H100 is fastest. Few rows and many warps are, where registers allow. Gradients walk as far as suits
-   an H200 and `hold`, too. */
+   as an H100 is fastest. Few rows and many warps are, where registers allow. Gradients have
+   a compromise of 48 planes: an H200 gains from longer walks, but under `hold` they lose. */
 template <typename T, typename Act> static auto choose(enum plane_kind kind, Act act)
 {
     constexpr int fewer =
