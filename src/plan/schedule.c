@@ -101,10 +101,8 @@ static bool mostly_reads(const struct schedule_request *request)
    slab reads planes of the one before again, and is at least as long as one level lags behind another. Where
    levels mostly read, it is at least twice as long as that and as a level reaches on one side: then a level
    reads a plane twice at most, on average. If two such slabs are at least seven eighths of the grid, the
-   whole grid is a single slab. Fields would hold nearly all of it anyway, and so each plane is read only
-   once. Sizes count samples as those of wide fields, so that narrow slabs take less memory, which is ready
-   sooner.
- */
+   whole grid is a single slab. Fields would hold nearly all of it anyway, and so each plane is read once.
+   Sizes count samples as those of wide fields: narrow slabs take less memory, which is ready sooner. */
 static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
     bool small = survey->seam == 0 && is_on_host(request);
