@@ -94,4 +94,13 @@ accepts 'a Gaussian of 8801 taps' '' voxfilt -D cpu -d 16384,16384 -t f32 -f gau
 [ "$(grep -c '^ .* rung blocked: ' ../stdout)" = 2 ] && ! grep -q 'rung naive' ../stdout
 result $? 'goes in tiles'
 
+# ---------------------------------------------------------------- slabs
+
+accepts 'extremes of a window of 2001 rows' '' voxfilt -D cpu -d 4096,4096 -t u8 -f max:1000 --explain < /dev/null
+grep -q '^run  *the whole grid is held' ../stdout
+result $? 'are found in one slab, as fields would hold nearly all rows'
+accepts 'extremes of a window of 1001 rows' '' voxfilt -D cpu -d 4096,4096 -t u8 -f max:500 --explain < /dev/null
+grep -q '^run  *streamed in slabs of 1024 rows' ../stdout
+result $? 'are found in several'
+
 conclude
