@@ -32,6 +32,12 @@ struct conductivities {
     real above[FACES_BLOCK];     /* to the plane above */
 };
 
+/* c·g(q) for channels of which each has its own. */
+ISA_INLINE real conductivity(enum flux flux, real c, real q)
+{
+    return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));
+}
+
 /* The conductivities between the samples from u on and those from v on. */
 static void find_conductivities(const struct faces *faces, double weight, const real *u, const real *v,
                                 size_t count, real *restrict found)
@@ -45,30 +51,41 @@ static void find_conductivities(const struct faces *faces, double weight, const 
         joint_factors(op->flux, c, count, found);
     } else if (op->flux == FLUX_PM1) {
         for (size_t i = 0; i < count; i++)
-            found[i] = c * real_pm1((v[i] - u[i]) * inverse);
+            found[i] = conductivity(FLUX_PM1, c, (v[i] - u[i]) * inverse);
     } else {
         for (size_t i = 0; i < count; i++)
-            found[i] = c * real_pm2((v[i] - u[i]) * inverse);
+            found[i] = conductivity(FLUX_PM2, c, (v[i] - u[i]) * inverse);
     }
 }
 
 /* Add up what flows to a block of a row from all its neighbours, in the order of the contract. Each
-   difference is computed from the sample's own side: negating the neighbour's would turn a zero's sign. */
-ISA_INLINE void add_flows(bool has_rows, const real *u, const real *above, size_t pitch, const real *x,
-                          const real *before, const real *behind, const real *ahead, size_t count,
-                          real *restrict products, real *restrict out)
+   difference is computed from the sample's own side: negating the neighbour's would turn a zero's sign.
+   `finds`: the conductivities to the row behind and to the plane above are computed here, for channels of
+   which each has its own, and those to the row behind are left to it. */
+ISA_INLINE void add_flows(bool finds, enum flux flux, bool has_rows, const struct op *op, const real *u,
+                          const real *above, size_t pitch, const real *x, const real *before,
+                          const real *ahead, size_t count, real *restrict behind, real *restrict products,
+                          real *restrict out)
 {
+    const real inverse = (real)op->inverse_scale;
+    const real of_plane = (real)op->taps[0].weight, of_row = (real)op->taps[1].weight;
+
     for (size_t i = 0; i < count; i++) {
         real here = u[i], sum = products[i];
         if (has_rows)
             sum = real_fma(before[i], *(u + i - pitch) - here, sum);
         sum = real_fma(x[i], *(u + i - 1) - here, sum);
         sum = real_fma(x[i + 1], u[i + 1] - here, sum);
-        if (has_rows)
-            sum = real_fma(behind[i], u[i + pitch] - here, sum);
-        sum = real_fma(ahead[i], above[i] - here, sum);
-        products[i] = ahead[i] * (here - above[i]);
-        out[i] = here + sum;
+        if (has_rows) {
+            real change = u[i + pitch] - here;
+            real to_row = finds ? conductivity(flux, of_row, change * inverse) : behind[i];
+            sum = real_fma(to_row, change, sum);
+            behind[i] = to_row;
+        }
+        real change = above[i] - here;
+        real to_plane = finds ? conductivity(flux, of_plane, change * inverse) : ahead[i];
+        out[i] = here + real_fma(to_plane, change, sum);
+        products[i] = to_plane * (here - above[i]);
     }
 }
 
@@ -91,7 +108,7 @@ static void relax_faces(const struct faces *faces, size_t shift, size_t rows, si
                         struct write_behind *behind)
 {
     const struct op *op = faces->op;
-    const bool has_rows = op->tap_count == FACES_OF_VOLUME;
+    const bool has_rows = op->tap_count == FACES_OF_VOLUME, finds = op->joint == 0;
     const double of_plane = op->taps[0].weight, of_row = op->taps[1].weight;
     const double of_x = op->taps[op->tap_count / 2].weight;
     struct conductivities c;
@@ -106,18 +123,29 @@ static void relax_faces(const struct faces *faces, size_t shift, size_t rows, si
         if (!faces->carried)
             begin_products(faces, of_plane, shift, count);
         find_conductivities(faces, of_x, u - 1, u, count + LANES, c.x);
-        if (has_rows)
+        if (!finds && has_rows)
             find_conductivities(faces, of_row, u, u + faces->pitch, count, row_behind);
-        find_conductivities(faces, of_plane, u, above, count, c.above);
+        if (!finds)
+            find_conductivities(faces, of_plane, u, above, count, c.above);
         for (size_t k = 0; k < faces->channels; k++) {
             size_t at = k * faces->layer;
             real *out = faces->out + shift + at, *products = faces->products + shift + at;
-            if (has_rows)
-                add_flows(true, u + at, above + at, faces->pitch, c.x, row_before, row_behind, c.above, count,
-                          products, out);
+#define ADD_FLOWS(finds, flux, has_rows)                                                                     \
+    add_flows(finds, flux, has_rows, op, u + at, above + at, faces->pitch, c.x, row_before, c.above, count,  \
+              row_behind, products, out)
+            if (!finds && has_rows)
+                ADD_FLOWS(false, FLUX_PM1, true);
+            else if (!finds)
+                ADD_FLOWS(false, FLUX_PM1, false);
+            else if (op->flux == FLUX_PM1 && has_rows)
+                ADD_FLOWS(true, FLUX_PM1, true);
+            else if (op->flux == FLUX_PM1)
+                ADD_FLOWS(true, FLUX_PM1, false);
+            else if (has_rows)
+                ADD_FLOWS(true, FLUX_PM2, true);
             else
-                add_flows(false, u + at, above + at, faces->pitch, c.x, NULL, NULL, c.above, count, products,
-                          out);
+                ADD_FLOWS(true, FLUX_PM2, false);
+#undef ADD_FLOWS
             react(op, out, count);
         }
         write_behind_once(behind);

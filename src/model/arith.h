@@ -40,6 +40,13 @@
 #define ARITH_FN static inline
 #endif
 
+/* Whether a value that is kept for later may cost more than another instruction. */
+#if defined(__CUDA_ARCH__)
+#define ARITH_FEW_REGISTERS true
+#else
+#define ARITH_FEW_REGISTERS false
+#endif
+
 /* A sample of f16 (binary16 of IEEE 754) by its bits, which no compiler takes for a number. */
 typedef struct {
     uint16_t bits;

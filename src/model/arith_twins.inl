@@ -229,17 +229,18 @@ ARITH_FN real twin(arith_signed_pow)(real x, real y, real parity)
 }
 
 /* The Perona–Malik fluxes of s = Σ q², one for several channels. The first is exp(−s), and 0 beyond a bound,
-   up to which it is far from denormal, so that 2^n + 2^n·core is rounded as 1 + core is. Beyond, s becomes a
-   number of which 2^n comes out as 0: compilers would branch around all else if the result were chosen. */
+   up to which it is far from denormal, so that 2^n + 2^n·core is rounded as 1 + core is. A GPU keeps s in no
+   register until the end: beyond the bound, it takes a number of which 2^n comes out as 0. */
 ARITH_FN real twin(arith_pm1_joint)(real s)
 {
-    const real highest = constant(ARITH_PM1_HIGHEST), none = constant(ARITH_PM1_NONE);
-    real x = s > highest ? -none : -s;
+    const bool beyond = s > constant(ARITH_PM1_HIGHEST);
+    real x = ARITH_FEW_REGISTERS && beyond ? -constant(ARITH_PM1_NONE) : -s;
     real shifted = twin(arith_fma)(x, constant(ARITH_LOG2E), constant(ARITH_SIGNED_WHOLE));
     real r = twin(arith_exp_rest)(x, shifted - constant(ARITH_SIGNED_WHOLE));
     real power = twin(arith_binade)(shifted);
+    real flux = twin(arith_fma)(power, twin(arith_expm1_core)(r), power);
 
-    return twin(arith_fma)(power, twin(arith_expm1_core)(r), power);
+    return !ARITH_FEW_REGISTERS && beyond ? number(0.0) : flux;
 }
 
 ARITH_FN real twin(arith_pm2_joint)(real s)
