@@ -9,6 +9,9 @@
 #include "base/number.h"
 #include "base/threads.h"
 
+#if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +20,18 @@
 
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, if no limit says */
 
-/* How many times as long as a core of a Zen 5 a thread of a Xeon with AVX-512 takes, while all 16 of its
-   threads compute: medians over the filters. And the share of this that ranks have, but for moving samples:
-   they stay in registers, where the Xeon is less slow. */
-#define XEON_TIMES_F32 4.6
-#define XEON_TIMES_F64 5.7
-#define XEON_RANKS     0.39
+/* What takes a thread's time: taps, faces under pm1 and pm2, roots and tanh, ranks, and moving samples. */
+enum effort { OF_TAPS, OF_FACES, OF_ROOTS, OF_RANKS, OF_MOVING, EFFORTS };
+
+/* How many times as long as a core of a Zen 5 it takes, by effort and work type: medians over the filters. A
+   Zen 4 computes vectors of 512 bits by halves. Of the Xeon with AVX-512, two threads shared a core, and all
+   16 computed; ranks stay in registers, where it is less slow. */
+enum processor { ZEN5, ZEN4, XEON };
+static const double times_of[][EFFORTS][2] = {
+    [ZEN5] = {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}},
+    [ZEN4] = {{1.9, 2.0}, {1.9, 2.0}, {1.65, 1.65}, {1.3, 1.3}, {1.0, 1.0}},
+    [XEON] = {{4.6, 5.7}, {7.0, 8.0}, {4.6, 5.7}, {1.8, 2.2}, {4.6, 5.7}},
+};
 
 /* Fewer samples than this are not worth waking another thread for. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
@@ -119,19 +128,36 @@ const struct cpu_build *cpu_device_build(void)
     return NULL;
 }
 
-/* AMD's processors are taken for a Zen 5, all others for an Intel Xeon of whose threads two share a core. */
+/* AMD's processors are taken for a Zen 5, unless they are a Zen 4: that is family 0x19 (0xf and 0xa more)
+   with AVX-512, which a Zen 3 has not. All others are taken for that Xeon. */
+static enum processor processor_of(const struct cpu_build *build)
+{
+#if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
+    unsigned version = 0, b, c, d;
+
+    (void)__get_cpuid(1, &version, &b, &c, &d);
+    if (__builtin_cpu_is("amd"))
+        return (version >> 20 & 0xff) == 0xa && strcmp(build->name, "v4") == 0 ? ZEN4 : ZEN5;
+#endif
+    (void)build;
+    return XEON;
+}
+
+static enum effort effort_of(const struct op *op)
+{
+    if (op->kind == OP_RANK)
+        return OF_RANKS;
+    if (op->kind == OP_GRADIENT || op->flux == FLUX_TANH)
+        return OF_ROOTS;
+    return flux_conducts(op->flux) ? OF_FACES : OF_TAPS;
+}
+
 struct cpu_times cpu_device_times(const struct cpu_build *build, const struct op *op)
 {
-    double times = build->times, ranks = 1.0;
+    const enum processor processor = processor_of(build);
 
-#if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
-    if (!__builtin_cpu_is("amd"))
-#endif
-    {
-        times *= op->work == WORK_F32 ? XEON_TIMES_F32 : XEON_TIMES_F64;
-        ranks = XEON_RANKS;
-    }
-    return (struct cpu_times){.computing = op->kind == OP_RANK ? times * ranks : times, .moving = times};
+    return (struct cpu_times){build->times * times_of[processor][effort_of(op)][op->work],
+                              build->times * times_of[processor][OF_MOVING][op->work]};
 }
 
 static bool choose_build(const struct cpu_build **build, struct fault *fault)

@@ -77,12 +77,14 @@
 
 /* An axis of a gradient, its share of the root included. A tap of tanh. A face that two samples share: that
    is a difference and a division for each channel, and with pm1 an exponential for all that are under one
-   conductivity. A face that they do not share, in such faces. A reaction. */
+   conductivity. The same where each channel has its own. A face that they do not share, in such faces. A
+   reaction. */
 #define GRADIENT_AXIS   6.0
 #define TANH_TAP        8.5
 #define FACE            5.3
-#define EXPONENTIAL_F32 4.65
-#define EXPONENTIAL_F64 6.75
+#define FACE_SEPARATE   4.0
+#define EXPONENTIAL_F32 3.75
+#define EXPONENTIAL_F64 5.6
 #define FACE_ALONE      1.85
 #define REACTION        8.0
 
@@ -533,13 +535,17 @@ static double flux_work(const struct cpu_tiling *tiling, const struct op *op)
 {
     double taps = (double)op->tap_count, inner = (double)op->inner;
     double reactions = op->reacts ? inner * REACTION : 0.0;
-    double exponential = op->work == WORK_F32 ? EXPONENTIAL_F32 : EXPONENTIAL_F64;
-    double face = FACE + (op->flux == FLUX_PM1 ? exponential / (double)tiling->layers : 0.0);
-    double shared = tiling->engine == CPU_ENGINE_FACES ? 1.0 : 0.0;
+    double exponential = op->flux != FLUX_PM1   ? 0.0
+                         : op->work == WORK_F32 ? EXPONENTIAL_F32
+                                                : EXPONENTIAL_F64;
+    double conductivity = exponential / (double)tiling->layers;
+    double shared = (op->joint > 0 ? FACE : FACE_SEPARATE) + conductivity;
+    double alone = (FACE + conductivity) * FACE_ALONE;
 
     if (!flux_conducts(op->flux))
         return inner * taps * TANH_TAP + reactions;
-    return taps * face * (shared + (inner - shared) * FACE_ALONE) + reactions;
+    return taps * (tiling->engine == CPU_ENGINE_FACES ? shared + (inner - 1.0) * alone : inner * alone) +
+           reactions;
 }
 
 /* Whether windows side by side have columns in common: those of a box in at least two axes. */
