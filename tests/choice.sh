@@ -149,7 +149,7 @@ run() # DEVICE OPTION...
     computed=$(median ../computed)
 }
 
-# What the CPU's forecasts assume is one kind of machine; of others they know as much as the choice of a device needs.
+# The CPU's forecasts know AMD's processors with AVX-512; of others they know as much as the choice of a device needs.
 of_cpu='1.6 2.5'
 grep -q 'AuthenticAMD' /proc/cpuinfo && grep -qw avx512f /proc/cpuinfo && of_cpu='1.12 1.25'
 

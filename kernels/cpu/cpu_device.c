@@ -29,7 +29,7 @@ enum effort { OF_TAPS, OF_FACES, OF_ROOTS, OF_RANKS, OF_MOVING, EFFORTS };
 enum processor { ZEN5, ZEN4, XEON };
 static const double times_of[][EFFORTS][2] = {
     [ZEN5] = {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}},
-    [ZEN4] = {{1.9, 2.0}, {1.9, 2.0}, {1.65, 1.65}, {1.3, 1.3}, {1.0, 1.0}},
+    [ZEN4] = {{1.9, 2.0}, {1.9, 2.25}, {1.65, 1.65}, {1.3, 1.3}, {1.0, 1.0}},
     [XEON] = {{4.6, 5.7}, {7.0, 8.0}, {4.6, 5.7}, {1.8, 2.2}, {4.6, 5.7}},
 };
 

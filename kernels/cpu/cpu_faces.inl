@@ -3,8 +3,9 @@
  * Known as: flux sharing (each face of a finite volume once).
  * Idea: what costs is the conductivity of a face, c·g(q²), and it is the same from both sides. So a sample
  *   needs those of the faces ahead of it alone: along x, to the next row, to the next plane.
- * Adds: rows of conductivities in the first-level cache, those between two rows kept for the next one; and a
- *   slot a level for the products of the faces between two planes, with which the next plane's chains begin.
+ * Adds: conductivities along x, and those between two rows for the next one, in the first-level cache; those
+ *   between planes stay in registers, unless channels share them. And a slot a level for the products of the
+ *   faces between two planes, with which the next plane's chains begin.
  * Costs: that slot. At the first row and the first plane of a tile the faces behind are computed as well, and
  *   so are all faces of all relaxations of `--inner` but the first, as a sample's own value moves alone.
  * Traffic per sample: that of the tile.
@@ -60,8 +61,8 @@ static void find_conductivities(const struct faces *faces, double weight, const 
 
 /* Add up what flows to a block of a row from all its neighbours, in the order of the contract. Each
    difference is computed from the sample's own side: negating the neighbour's would turn a zero's sign.
-   `finds`: the conductivities to the row behind and to the plane above are computed here, for channels of
-   which each has its own, and those to the row behind are left to it. */
+   `finds`: where each channel has conductivities of its own, those to the row behind and to the plane above
+   are found here, while their samples are in registers; the row behind gets its own in `behind`. */
 ISA_INLINE void add_flows(bool finds, enum flux flux, bool has_rows, const struct op *op, const real *u,
                           const real *above, size_t pitch, const real *x, const real *before,
                           const real *ahead, size_t count, real *restrict behind, real *restrict products,
