@@ -149,7 +149,8 @@ run() # DEVICE OPTION...
     computed=$(median ../computed)
 }
 
-# The CPU's forecasts know AMD's processors with AVX-512; of others they know as much as the choice of a device needs.
+# The CPU's forecasts were measured on AMD's processors with AVX-512. For others, they need only be good enough to choose a
+# device. A Zen 4 sometimes takes so long for new pages that two or three forecasts fail there.
 of_cpu='1.6 2.5'
 grep -q 'AuthenticAMD' /proc/cpuinfo && grep -qw avx512f /proc/cpuinfo && of_cpu='1.12 1.25'
 

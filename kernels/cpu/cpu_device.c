@@ -23,9 +23,9 @@
 /* What takes a thread's time: taps, faces under pm1 and pm2, roots and tanh, ranks, and moving samples. */
 enum effort { OF_TAPS, OF_FACES, OF_ROOTS, OF_RANKS, OF_MOVING, EFFORTS };
 
-/* How many times as long as a core of a Zen 5 it takes, by effort and work type: medians over the filters. A
-   Zen 4 computes vectors of 512 bits by halves. Of the Xeon with AVX-512, two threads shared a core, and all
-   16 computed; ranks stay in registers, where it is less slow. */
+/* How many times as long as a core of a Zen 5 a thread takes, by effort and work type: medians over the
+   filters. A Zen 4 computes vectors of 512 bits by halves. On the Xeon with AVX-512, all 16 threads computed,
+   two on a core. Ranks stay in registers, where both are less slow. */
 enum processor { ZEN5, ZEN4, XEON };
 static const double times_of[][EFFORTS][2] = {
     [ZEN5] = {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}},
@@ -128,18 +128,17 @@ const struct cpu_build *cpu_device_build(void)
     return NULL;
 }
 
-/* AMD's processors are taken for a Zen 5, unless they are a Zen 4: that is family 0x19 (0xf and 0xa more)
-   with AVX-512, which a Zen 3 has not. All others are taken for that Xeon. */
-static enum processor processor_of(const struct cpu_build *build)
+/* Family 0x19 (0xf + 0xa) of AMD with AVX-512 is a Zen 4; a Zen 3 has the same family, but no AVX-512. Other
+   processors of AMD are taken for a Zen 5, and all others for the Xeon. */
+static enum processor processor_here(void)
 {
 #if defined HAVE_CPU_V3 || defined HAVE_CPU_V4
     unsigned version = 0, b, c, d;
 
     (void)__get_cpuid(1, &version, &b, &c, &d);
     if (__builtin_cpu_is("amd"))
-        return (version >> 20 & 0xff) == 0xa && strcmp(build->name, "v4") == 0 ? ZEN4 : ZEN5;
+        return (version >> 20 & 0xff) == 0xa && __builtin_cpu_supports("avx512f") ? ZEN4 : ZEN5;
 #endif
-    (void)build;
     return XEON;
 }
 
@@ -154,10 +153,10 @@ static enum effort effort_of(const struct op *op)
 
 struct cpu_times cpu_device_times(const struct cpu_build *build, const struct op *op)
 {
-    const enum processor processor = processor_of(build);
+    const double(*times)[2] = times_of[processor_here()];
 
-    return (struct cpu_times){build->times * times_of[processor][effort_of(op)][op->work],
-                              build->times * times_of[processor][OF_MOVING][op->work]};
+    return (struct cpu_times){.computing = build->times * times[effort_of(op)][op->work],
+                              .moving = build->times * times[OF_MOVING][op->work]};
 }
 
 static bool choose_build(const struct cpu_build **build, struct fault *fault)

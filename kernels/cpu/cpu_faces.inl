@@ -3,15 +3,15 @@
  * Known as: flux sharing (each face of a finite volume once).
  * Idea: what costs is the conductivity of a face, c·g(q²), and it is the same from both sides. So a sample
  *   needs those of the faces ahead of it alone: along x, to the next row, to the next plane.
- * Adds: conductivities along x, and those between two rows for the next one, in the first-level cache; those
- *   between planes stay in registers, unless channels share them. And a slot a level for the products of the
- *   faces between two planes, with which the next plane's chains begin.
+ * Adds: a row's conductivities along x, and those to the next row until that row needs them, in the
+ *   first-level cache. Those between planes stay in registers, unless channels share them. And a slot a level
+ *   for the products of the faces between two planes, with which the next plane's chains begin.
  * Costs: that slot. At the first row and the first plane of a tile the faces behind are computed as well, and
  *   so are all faces of all relaxations of `--inner` but the first, as a sample's own value moves alone.
  * Traffic per sample: that of the tile.
  * Wins when: a flux has conductivities along x, planes and, in volumes, rows: always. */
 
-/* Samples of a row that are computed together: all their conductivities stay in the first-level cache. */
+/* Samples of a row that are computed together: conductivities that are kept stay in the first-level cache. */
 #define FACES_BLOCK 512
 
 /* Rows of a plane of a level, from their first samples on, and the planes around it. */
@@ -30,7 +30,7 @@ struct faces {
 struct conductivities {
     real x[FACES_BLOCK + LANES]; /* x[i] between the samples i - 1 and i */
     real rows[2][FACES_BLOCK];   /* to the row before and to the row behind, which take turns */
-    real above[FACES_BLOCK];     /* to the plane above */
+    real above[FACES_BLOCK];     /* to the plane above, if channels share them */
 };
 
 /* c·g(q) for channels of which each has its own. */
@@ -61,8 +61,9 @@ static void find_conductivities(const struct faces *faces, double weight, const 
 
 /* Add up what flows to a block of a row from all its neighbours, in the order of the contract. Each
    difference is computed from the sample's own side: negating the neighbour's would turn a zero's sign.
-   `finds`: where each channel has conductivities of its own, those to the row behind and to the plane above
-   are found here, while their samples are in registers; the row behind gets its own in `behind`. */
+   `finds`: each channel has its own conductivities. Those to the row behind and to the plane above are found
+   here, since their samples are in registers anyway; those to the row behind are left in `behind`. Otherwise
+   `behind` and `ahead` have them. */
 ISA_INLINE void add_flows(bool finds, enum flux flux, bool has_rows, const struct op *op, const real *u,
                           const real *above, size_t pitch, const real *x, const real *before,
                           const real *ahead, size_t count, real *restrict behind, real *restrict products,
@@ -131,6 +132,7 @@ static void relax_faces(const struct faces *faces, size_t shift, size_t rows, si
         for (size_t k = 0; k < faces->channels; k++) {
             size_t at = k * faces->layer;
             real *out = faces->out + shift + at, *products = faces->products + shift + at;
+/* Constants, so that each case becomes a loop without branches. Without `finds`, the flux does not matter. */
 #define ADD_FLOWS(finds, flux, has_rows)                                                                     \
     add_flows(finds, flux, has_rows, op, u + at, above + at, faces->pitch, c.x, row_before, c.above, count,  \
               row_behind, products, out)

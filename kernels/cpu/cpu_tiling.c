@@ -75,17 +75,17 @@
 #define TILES_TAP        1.7
 #define TILES_LEVEL      5.0
 
-/* An axis of a gradient, its share of the root included. A tap of tanh. A face that two samples share: that
-   is a difference and a division for each channel, and with pm1 an exponential for all that are under one
-   conductivity. The same where each channel has its own. A face that they do not share, in such faces. A
-   reaction. */
-#define GRADIENT_AXIS   6.0
-#define TANH_TAP        8.5
-#define FACE            5.3
-#define FACE_SEPARATE   4.0
+/* An axis of a gradient, its share of the root included. A tap of tanh. */
+#define GRADIENT_AXIS 6.0
+#define TANH_TAP      8.5
+
+/* A face: a difference and a division for each channel. With pm1, an exponential for all channels that share
+   a conductivity. A reaction. */
+#define FACE            5.3  /* that two samples share */
+#define FACE_SEPARATE   4.0  /* the same, where each channel has its own conductivity */
+#define FACE_ALONE      1.85 /* that they do not share: times as long as FACE and its exponential */
 #define EXPONENTIAL_F32 3.75
 #define EXPONENTIAL_F64 5.6
-#define FACE_ALONE      1.85
 #define REACTION        8.0
 
 /* A tap of a rank. The depth of a network grows as the square of the logarithm of its taps. */

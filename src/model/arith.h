@@ -40,8 +40,8 @@
 #define ARITH_FN static inline
 #endif
 
-/* Whether a value that is kept for later may cost more than another instruction. */
-#if defined(__CUDA_ARCH__)
+/* Whether registers are scarce: another instruction then costs less than a value that is kept. */
+#if defined(__CUDA_ARCH__) || defined(CUDA_EMULATION)
 #define ARITH_FEW_REGISTERS true
 #else
 #define ARITH_FEW_REGISTERS false

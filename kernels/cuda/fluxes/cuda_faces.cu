@@ -933,7 +933,8 @@ static long long chunk_of(const struct cuda_limits *limits, long long planes, lo
         });
     if (Form::Relaxes && Form::Conducts)
         return relaxed_rows<Form>(limits, planes, columns);
-    /* Beside relaxations, what is read twice takes no time. Warps that compute so much end together. */
+    /* Beside relaxations, what is read twice takes no time. Warps that compute this much end at almost the
+       same time. */
     return cuda_strip_rows(columns, planes, Form::Rows, Form::Relaxes ? 0 : Form::Rows,
                            residents * Form::Warps, most_planes<Form>(), 0.1);
 }

@@ -290,8 +290,8 @@ static inline size_t cuda_ring_bytes(int width, size_t sample)
 
 /* The rows of a strip, a multiple of `unit`. Each strip also walks `extra` rows that its neighbours have. Few
    rows mean more such rows, many leave multiprocessors idle at the end, and with more than `most` the warps
-   that run at the same time read far apart. The device runs `warps` at once, which do not all end together:
-   the last round takes longer by `tail`. */
+   that run at the same time read far apart. The device runs `warps` at once, a round. They do not all end
+   together, which takes `tail` of a round more. */
 static inline long long cuda_strip_rows(long long columns, long long rows, int unit, int extra,
                                         long long warps, int most, double tail = 0.3)
 {
