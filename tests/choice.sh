@@ -149,8 +149,8 @@ run() # DEVICE OPTION...
     computed=$(median ../computed)
 }
 
-# The CPU's forecasts were measured on AMD's processors with AVX-512. For others, they need only be good enough to choose a
-# device. A Zen 4 sometimes takes so long for new pages that two or three forecasts fail there.
+# The CPU's forecasts were fitted to timings of AMD's processors with AVX-512. For others, they need only be good enough to
+# choose a device. On a Zen 4, clearing new pages sometimes takes so long that two or three forecasts fail.
 of_cpu='1.6 2.5'
 grep -q 'AuthenticAMD' /proc/cpuinfo && grep -qw avx512f /proc/cpuinfo && of_cpu='1.12 1.25'
 

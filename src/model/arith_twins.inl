@@ -229,9 +229,9 @@ ARITH_FN real twin(arith_signed_pow)(real x, real y, real parity)
 }
 
 /* The Perona–Malik fluxes of s = Σ q², one for several channels. The first is exp(−s), and 0 beyond a bound,
-   up to which it is far from denormal, so that 2^n + 2^n·core is rounded as 1 + core is. Where registers are
-   scarce, s does not stay in one until the end: beyond the bound, it becomes a number of which 2^n comes out
-   as 0. */
+   up to which it is far from denormal, so that 2^n + 2^n·core is rounded as 1 + core is. The 0 is
+   chosen at the end, so that nothing waits for the comparison. Where registers are scarce, s would occupy one
+   until then. There, s beyond the bound is replaced at the start by a number for which 2^n is 0. */
 ARITH_FN real twin(arith_pm1_joint)(real s)
 {
     const bool beyond = s > constant(ARITH_PM1_HIGHEST);
