@@ -305,7 +305,7 @@ predicted()
             { print seconds($1), seconds($2), $3, seconds($4), $5 }'
 }
 
-# The same as bench/ranks_model.sh, to the three digits that are printed.
+# The same as bench/ranks_model.sh, to the three digits that are printed: of 10 seconds and more, or of less than one.
 as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
 {
     sed "s/^link of 2 ranks, 2 on/link of $3 ranks, $3 on/; /bytes a second/s/[^	]*$/$4/; /messages a second/s/[^	]*$/$5/" link > "$wisdom"
@@ -332,9 +332,9 @@ as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
     result $? 'and known from then on'
     cp "$wisdom" link
     as_the_model 256 40 3 1e9 2e4
-    as_the_model 256 1000 3 1e9 2e4
-    as_the_model 256 1000 2 1e8 2e4
-    as_the_model 256 1000 3 1e8 2e2
+    as_the_model 256 10000 3 1e9 2e4
+    as_the_model 256 10000 2 1e8 2e4
+    as_the_model 256 10000 3 1e8 2e2
     as_the_model 128 1000 3 1e9 2e4
     sed '/^link/s/[^	]*$/2/' link > "$wisdom"
     ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
