@@ -4,7 +4,7 @@
  *
  * Known as: separable convolution (the row and the column pass), register-tiled; weights in constant memory
  *   and uniform registers; of extremes, a blocked form of van Herk's and Gil and Werman's algorithm.
- * Idea: a thread has the sums of 8 or 16 samples in a line along the axis and goes through the taps in order.
+ * Idea: a thread has the sums of 8 to 32 samples in a line along the axis and goes through the taps in order.
  *   The samples that a tap meets are in registers, and its weight serves all sums; the next tap needs one
  *   sample more, in the slot of one that no tap needs any longer. Slots take turns, so nothing is moved.
  *   Across x, a thread owns 16 bytes of a row and loads each row by itself; its neighbours load it, too, and
@@ -13,7 +13,7 @@
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
  *   that their windows reach: along x on 16 rows, across x on a strip 128 bytes wide. If windows are so long
  *   that most of such a block would be halo, it has fewer rows or columns, and longer pieces of them. It
- * first finds the extremes of groups of as many samples as a thread has; what windows share is then mostly
+ *   first finds the extremes of groups of as many samples as a thread has; what windows share is then mostly
  *   groups. All windows of a block find their samples in the same lines. Where edge rules only repeat what
  *   long windows have inside the grid, lines end 16 samples outside it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
@@ -54,6 +54,7 @@ template <typename T> struct axis_job {
     int channels;
     int turns;      /* places of a block, in units of its form's Places; 1, but for long windows */
     unsigned tiles; /* blocks of a row or a strip */
+    int cell_pitch, group_pitch; /* along x: samples, and groups, from a row to the next in shared memory */
     bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
     float segments; /* a place, of a narrow strip; see strip_form */
     cuda_edge<T> edge;
@@ -225,7 +226,7 @@ template <typename Form> struct strip_tile;
 template <typename Type, bool Extremes_> struct line_form {
     using T = Type;
     using tile = line_tile<line_form>;
-    static constexpr bool Extremes = Extremes_, Long = false;
+    static constexpr bool Extremes = Extremes_, Long = false, AlongX = false;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Samples = 8;                    /* below each other, of a thread */
     static constexpr int Ahead = sizeof(T) == 4 ? 1 : 4; /* rows that are loaded before a tap needs them */
@@ -395,12 +396,15 @@ template <typename Form> struct line_piece {
     CUDA_INLINE line_piece(const axis_job<typename Form::T> &job, int begin, int places)
     {
         const int first = begin + job.low, reached = places + job.span - 1;
+        int end = first + reached;
 
-        column = within(begin - axis_places_before<Unit>(job.low), job.seen - Samples,
-                        job.seen_end / Unit * Unit - Samples);
+        column = begin - axis_places_before<Unit>(job.low);
+        if (Form::Long) {
+            column = within(column, job.seen - Samples, job.seen_end / Unit * Unit - Samples);
+            end = within(end, job.seen + Samples, job.seen_end + Samples);
+        }
         skipped = first - column;
-        cells = within(first + reached, job.seen + Samples, job.seen_end + Samples) - column;
-        cells = (cells + Unit - 1) / Unit * Unit;
+        cells = (end - column + Unit - 1) / Unit * Unit;
         group = max(job.seen - first, 0) / Samples;
         group_end = min(reached, max(job.seen_end - first, 0) + Samples - 1) / Samples;
     }
@@ -547,22 +551,27 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     using tile = row_tile<row_form>;
     static constexpr int Rows = Rows_, Bytes = Rows * sizeof(T); /* of a column */
     static constexpr bool Extremes = Extremes_, Long = Rows < CUDA_WARP, Narrow = Bytes == CUDA_SECTOR;
+    static constexpr bool AlongX = true;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = Pack;
-    static constexpr int Samples = 16; /* side by side, of a thread */
-    static constexpr int Threads = (Narrow ? 8 + 2 * Pack : Long || sizeof(T) == 4 ? 8 : 4) * CUDA_WARP;
+    static constexpr bool Many = !Extremes && sizeof(T) == 4; /* there are registers for more sums */
+    static constexpr int Samples = Many ? 32 : 16;            /* side by side, of a thread */
+    static constexpr int Warps = Narrow ? 8 + 2 * Pack : Long || (Extremes && sizeof(T) == 4) ? 8 : 4;
+    static constexpr int Threads = Warps * CUDA_WARP;
     static constexpr int Units = Threads / Rows; /* threads side by side, of a row */
     static constexpr int Columns = Units * Samples, Places = Narrow ? 4 * Samples : Columns;
     static constexpr int Fetching = Long ? Units : 8;             /* lanes that bring a row */
     static constexpr int Storing = Long ? Units : Columns / Pack; /* and those that store one */
-    static constexpr int Blocks = Narrow ? 2 : Pack;      /* as many as rows of 512 samples leave room for */
-    static constexpr double Reached = Long ? 0.25 : 0.52; /* of the peak, by the longest windows */
+    static constexpr int Blocks = Narrow ? 2 : Pack; /* as many as rows of 512 samples leave room for */
+    /* Of the peak, by the longest windows. */
+    static constexpr double Reached = Long ? 0.25 : Many ? 0.57 : 0.52;
 
     /* Before 8.6, ptxas wants more registers. */
     static __host__ __device__ constexpr int residents(int code)
     {
         return cuda_residents(code, Threads,
                               Long             ? Blocks
-                              : sizeof(T) == 4 ? 5 - (Extremes && code < 90) - (code < 86)
+                              : Many           ? 6
+                              : sizeof(T) == 4 ? 5 - (code < 90) - (code < 86)
                                                : 6 - Extremes - (code < 86));
     }
     /* Samples from a row to the next: an odd number of units. Lanes, each in its row, then use all banks. */
@@ -570,12 +579,12 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     {
         return ((samples + unit - 1) / unit | 1) * unit;
     }
-    static __host__ __device__ int cell_pitch(const axis_job<T> &job)
+    static int cell_pitch(const axis_job<T> &job)
     {
         return pitch(line_piece<row_form>::most_cells(job), Pack);
     }
     /* Here units are as many groups as lanes read side by side, while the other lanes read other rows. */
-    static __host__ __device__ int group_pitch(const axis_job<T> &job)
+    static int group_pitch(const axis_job<T> &job)
     {
         return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, 128 / Bytes) : 0;
     }
@@ -602,8 +611,8 @@ template <typename Form> struct row_tile {
     const axis_job<T> &job;
     T *const shared;
     /* This thread's row, and its number among those of the row. */
-    const int own = static_cast<int>(threadIdx.x) % Form::Rows,
-              unit = static_cast<int>(threadIdx.x) / Form::Rows;
+    const int own = static_cast<int>(threadIdx.x % Form::Rows),
+              unit = static_cast<int>(threadIdx.x / Form::Rows);
     /* The tile's first column, and its columns in whole threads; the last may lie behind the grid. */
     const int begin = static_cast<int>(blockIdx.x % job.tiles) * places_of<Form>(job);
     const int columns = min(places_of<Form>(job), (job.nx - begin + Samples - 1) / Samples * Samples);
@@ -614,7 +623,7 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE T *staged(int row) const
     {
-        return shared + row * Form::cell_pitch(job);
+        return shared + row * job.cell_pitch;
     }
 
     /* Rows behind the last one are read from it. */
@@ -625,23 +634,27 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE void fetch() const
     {
-        const int lane = static_cast<int>(threadIdx.x) % Form::Fetching * Pack, end = piece.cells;
+        const int lane = static_cast<int>(threadIdx.x % Form::Fetching) * Pack, end = piece.cells;
         const int column = piece.column, before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
+        const unsigned whole = static_cast<unsigned>(max(behind - before, 0)); /* cells of whole packs */
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
-            const int row = turn + static_cast<int>(threadIdx.x) / Form::Fetching;
-            const T *const from = job.from + read(row) * job.line + column;
-            T *const to = staged(row);
+            const int row = turn + static_cast<int>(threadIdx.x / Form::Fetching);
+            const T *from = job.from + read(row) * job.line + column + lane;
+            T *to = staged(row) + lane;
 #pragma unroll 1
-            for (int i = lane; i < end; i += Form::Fetching * Pack)
-                cuda_copy_async_if<16>(i >= before && i < behind, to + i, from + i);
+            for (int i = lane - before; i < end - before; i += Form::Fetching * Pack) {
+                cuda_copy_async_if<16>(static_cast<unsigned>(i) < whole, to, from);
+                from += Form::Fetching * Pack;
+                to += Form::Fetching * Pack;
+            }
         }
         if (before > 0 || behind < end)
             axis_fetch_outside(job.from + read(own) * job.line, staged(own), column, before, behind, end,
                                job.nx, job.edge.rule, job.outside(read(own)), unit, Form::Units);
-        await_cells<Form>(job, shared, Form::Rows * Form::cell_pitch(job));
+        await_cells<Form>(job, shared, Form::Rows * job.cell_pitch);
     }
 
     /* What an earlier launch has left, in columns of the grid. */
@@ -658,9 +671,9 @@ template <typename Form> struct row_tile {
 
     CUDA_INLINE long_windows<Form> windows() const
     {
-        order *const groups = reinterpret_cast<order *>(shared + Form::Rows * Form::cell_pitch(job));
+        order *const groups = reinterpret_cast<order *>(shared + Form::Rows * job.cell_pitch);
 
-        return {job, begin, piece, staged(own), groups + own * Form::group_pitch(job)};
+        return {job, begin, piece, staged(own), groups + own * job.group_pitch};
     }
 
     CUDA_INLINE void find(int place, T (&sums)[Samples]) const
@@ -687,7 +700,7 @@ template <typename Form> struct row_tile {
     /* Where a row of the results of a turn is. */
     CUDA_INLINE T *results(int turn, int row) const
     {
-        T *const behind = shared + Form::Rows * (Form::cell_pitch(job) + Form::group_pitch(job));
+        T *const behind = shared + Form::Rows * (job.cell_pitch + job.group_pitch);
 
         return Form::Long && job.clips ? behind + row * Form::pitch(Form::Columns, Pack)
                                        : staged(row) + turn * Form::Columns;
@@ -707,23 +720,23 @@ template <typename Form> struct row_tile {
     /* The columns of a turn. */
     CUDA_INLINE void store(int turn) const
     {
-        const int before = static_cast<int>(threadIdx.x) % Form::Storing * Pack;
-        const int row_of_block = static_cast<int>(threadIdx.x) / Form::Storing;
+        const int before = static_cast<int>(threadIdx.x % Form::Storing) * Pack;
+        const int x = begin + turn * Form::Columns + before, end = min(begin + columns, job.nx);
+        int row = static_cast<int>(threadIdx.x / Form::Storing);
+        T *to = job.to + (first + row) * job.line;
 
 #pragma unroll 1
-        for (int row = row_of_block; row < rows; row += Form::Threads / Form::Storing) {
+        for (; row < rows; row += Form::Threads / Form::Storing) {
 #pragma unroll 1
-            for (int column = before; column < Form::Columns; column += Form::Storing * Pack) {
-                const int place = turn * Form::Columns + column, x = begin + place;
+            for (int i = 0; i < Form::Columns && x + i < end; i += Form::Storing * Pack) {
                 T sums[Pack];
 
-                if (place >= columns || x >= job.nx)
-                    break;
-                cuda_load_packs<Pack>(results(turn, row) + column, sums);
+                cuda_load_packs<Pack>(results(turn, row) + before + i, sums);
                 if (job.edge.rule == EDGE_HOLD)
-                    hold(row, x, sums);
-                cuda_store_columns<Pack>(job.to + (first + row) * job.line, x, x, job.nx, sums);
+                    hold(row, x + i, sums);
+                cuda_store_columns<Pack>(to, x + i, x + i, job.nx, sums);
             }
+            to += Form::Threads / Form::Storing * job.line;
         }
     }
 
@@ -783,7 +796,7 @@ template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
     static constexpr int Bytes = Bytes_, Columns = Bytes / sizeof(T), Slots = 128 / Bytes;
-    static constexpr bool Extremes = true, Long = true, Narrow = Slots > 1;
+    static constexpr bool Extremes = true, Long = true, Narrow = Slots > 1, AlongX = false;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = 1;
     static constexpr int Samples = 16; /* below each other, of a thread */
     static constexpr int Threads = (Narrow ? 8 + 2 * Pack : 8) * CUDA_WARP, Blocks = Narrow ? 2 : 3;
@@ -1163,6 +1176,10 @@ template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cuda
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
     job.tiles = static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
+    if constexpr (Form::AlongX) {
+        job.cell_pitch = Form::cell_pitch(job);
+        job.group_pitch = Form::group_pitch(job);
+    }
     return error != cudaSuccess
                ? error
                : CUDA_LAUNCH(stream, Form::grid(job), dim3(Form::Threads), shared, axis_kernel<Form>, job);
