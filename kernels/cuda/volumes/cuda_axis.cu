@@ -13,11 +13,11 @@
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
  *   that their windows reach: along x on 16 rows, across x on a strip 128 bytes wide. If windows are so long
  *   that most of such a block would be halo, it has fewer rows or columns, and longer pieces of them. It
- *   first finds the extremes of groups of as many samples as a thread has; what windows share is then mostly
- *   groups. All windows of a block find their samples in the same lines. Where edge rules only repeat what
- *   long windows have inside the grid, lines end 16 samples outside it.
- * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
- *   and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
+ *   first finds the extremes of groups of as many samples as a thread has, and of sets of as many groups;
+ * what windows share is then mostly groups or sets. All windows of a block find their samples in the same
+ * lines. Where edge rules only repeat what long windows have inside the grid, lines end 16 samples outside
+ * it. Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along
+ * x, and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
  *   blur sharp.
  * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
  *   neighbours, too.
@@ -55,8 +55,9 @@ template <typename T> struct axis_job {
     int turns;      /* places of a block, in units of its form's Places; 1, but for long windows */
     unsigned tiles; /* blocks of a row or a strip */
     int cell_pitch, group_pitch; /* along x: samples, and groups, from a row to the next in shared memory */
-    bool narrow;    /* long windows: whether blocks have a few rows or columns, but long pieces of these */
+    int width;      /* long windows: bytes of a place, of a block; the fewer, the longer its pieces may be */
     float segments; /* a place, of a narrow strip; see strip_form */
+    int groups;     /* long windows: of a line, at most; sets of them are behind */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
@@ -416,6 +417,19 @@ template <typename Form> struct line_piece {
 
         return within(reached, 0, job.seen_end - job.seen + 2 * Samples);
     }
+    static int most_groups(const axis_job<typename Form::T> &job)
+    {
+        return most_cells(job) / Samples;
+    }
+    /* Whether windows have several sets of as many groups as a group has samples. */
+    static __host__ __device__ bool has_sets(const axis_job<typename Form::T> &job)
+    {
+        return job.span >= 3 * Samples * Samples;
+    }
+    static int groups_and_sets(const axis_job<typename Form::T> &job)
+    {
+        return most_groups(job) + (has_sets(job) ? most_groups(job) / Samples : 0);
+    }
 };
 
 /* Shift out as many of the first samples as wanted, fewer than 2 · Most. */
@@ -507,12 +521,45 @@ template <typename Form> struct long_windows {
             act(i);
     }
 
-    /* The extremes of all groups of the line. They are seen after a barrier. */
-    CUDA_INLINE void make_groups(int unit) const
+    /* The least of groups side by side, from the one of a number on, and of what else has been found. */
+    CUDA_INLINE order least_of_groups(int number, int end, order least) const
     {
-        share(piece.group_end - piece.group, unit, [&](int number) {
+#pragma unroll 4
+        for (; number < end; number++)
+            least = lesser(least, groups[number * Step]);
+        return least;
+    }
+
+    /* The extremes of all groups of the line, and of sets of them. Threads of a line that does not exist wait
+       for the others. */
+    CUDA_INLINE void make_groups(bool exists, int unit) const
+    {
+        const int count = exists ? piece.group_end - piece.group : 0;
+
+        share(count, unit, [&](int number) {
             groups[number * Step] = least_of(piece.skipped + (piece.group + number) * Samples);
         });
+        __syncthreads();
+        if (!line_piece<Form>::has_sets(job))
+            return;
+        share(count / Samples, unit, [&](int number) {
+            const int first = number * Samples;
+            groups[(job.groups + number) * Step] =
+                least_of_groups(first + 1, first + Samples, groups[first * Step]);
+        });
+        __syncthreads();
+    }
+
+    /* The least of groups that a window has, most of them by sets. */
+    CUDA_INLINE order least_of_sets(int number, int end, order least) const
+    {
+        const int set = (number + Samples - 1) / Samples, last = end / Samples;
+
+        if (!line_piece<Form>::has_sets(job) || set >= last)
+            return least_of_groups(number, end, least);
+        least = least_of_groups(number, set * Samples, least);
+        least = least_of_groups(job.groups + set, job.groups + last, least);
+        return least_of_groups(last * Samples, end, least);
     }
 
     /* The extremes of the windows of a thread's samples, from a place of the tile on. The first window has
@@ -532,9 +579,8 @@ template <typename Form> struct long_windows {
         take_windows<Samples, 1>(
             job, [&](int k, order(&least)[1]) { least[0] = samples[k]; },
             [&](order(&least)[1]) {
-#pragma unroll 4
-                for (int group = max(own + 1, piece.group); group < min(last, piece.group_end); group++)
-                    least[0] = lesser(least[0], groups[(group - piece.group) * Step]);
+                least[0] = least_of_sets(max(own + 1, piece.group) - piece.group,
+                                         min(last, piece.group_end) - piece.group, least[0]);
                 least[0] = lesser(least[0], least_of(behind - Samples));
                 read(behind, samples);
             },
@@ -545,12 +591,12 @@ template <typename Form> struct long_windows {
 /* ---- along x ---- */
 
 /* Where windows are long, blocks have fewer rows than a warp has lanes, so that a multiprocessor holds
-   several blocks even of long pieces. The narrow ones have 32 bytes of a column. */
+   several blocks even of long pieces. The narrow ones have 32 or 16 bytes of a column. */
 template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form {
     using T = Type;
     using tile = row_tile<row_form>;
     static constexpr int Rows = Rows_, Bytes = Rows * sizeof(T); /* of a column */
-    static constexpr bool Extremes = Extremes_, Long = Rows < CUDA_WARP, Narrow = Bytes == CUDA_SECTOR;
+    static constexpr bool Extremes = Extremes_, Long = Rows < CUDA_WARP, Narrow = Bytes <= CUDA_SECTOR;
     static constexpr bool AlongX = true;
     static constexpr int Pack = cuda_pack_of<T>::samples, Unit = Pack;
     static constexpr bool Many = !Extremes && sizeof(T) == 4; /* there are registers for more sums */
@@ -586,7 +632,7 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     /* Here units are as many groups as lanes read side by side, while the other lanes read other rows. */
     static int group_pitch(const axis_job<T> &job)
     {
-        return Long ? pitch(line_piece<row_form>::most_cells(job) / Samples, 128 / Bytes) : 0;
+        return Long ? pitch(line_piece<row_form>::groups_and_sets(job), 128 / Bytes) : 0;
     }
     /* In shared memory, pieces come first, then the groups of each row. If pieces are clipped, later turns
        read where the results of a turn would go; these are then behind. */
@@ -749,8 +795,7 @@ template <typename Form> struct row_tile {
         fetch();
         if constexpr (Form::Long) {
             __syncthreads();
-            windows().make_groups(unit);
-            __syncthreads();
+            windows().make_groups(true, unit);
         }
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
@@ -790,7 +835,7 @@ template <typename Form> struct row_tile {
    begin with, 16 apart. Therefore the lanes of a column have slots, and each slot has a part of the places:
    lanes of a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments
    of that length. Behind each, the first 15 rows of the next one are repeated. Lanes are then an odd number
-   of rows apart, and what a thread reads at once lies in one segment. Groups are not repeated, since a part
+   of rows apart, and what a thread reads at once lies in one segment. Groups are not repeated: a part mostly
    has an odd number of them. */
 template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
@@ -822,8 +867,7 @@ template <typename Type, int Bytes_> struct strip_form {
     }
     static size_t shared_bytes(const axis_job<T> &job)
     {
-        return static_cast<size_t>(group_row(job) + line_piece<strip_form>::most_cells(job) / Samples) *
-               Bytes;
+        return static_cast<size_t>(group_row(job) + line_piece<strip_form>::groups_and_sets(job)) * Bytes;
     }
     /* Blocks that follow one another are neighbours along the axis, so they find in the second-level cache
        what windows of both reach. */
@@ -911,9 +955,7 @@ template <typename Form> struct strip_tile {
         const long_windows<Form> windows = {job, begin, piece, shared + x, groups + x};
 
         fetch();
-        if (x < columns)
-            windows.make_groups(unit);
-        __syncthreads();
+        windows.make_groups(x < columns, unit);
         windows.share(x < columns ? places / Samples : 0, unit, [&](int number) {
             T found[Samples][1];
             windows.find(number * Samples, found);
@@ -974,7 +1016,9 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
         return along_x ? act(row_form<T, false>()) : act(line_form<T, false>());
     if (job.span < (along_x ? 3 : 2) * strip_form<T, 128>::Samples) /* groups would gain nothing */
         return along_x ? act(row_form<T, true>()) : act(line_form<T, true>());
-    if (job.narrow)
+    if (job.width < CUDA_SECTOR && along_x)
+        return act(row_form<T, true, CUDA_SECTOR / 2 / sizeof(T)>());
+    if (job.width <= CUDA_SECTOR)
         return along_x ? act(row_form<T, true, CUDA_SECTOR / sizeof(T)>())
                        : act(strip_form<T, CUDA_SECTOR>());
     return along_x ? act(row_form<T, true, CUDA_WARP / 2>()) : act(strip_form<T, 128>());
@@ -983,8 +1027,9 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
 /* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
    one of a round, in which each thread has 16 windows; the last round takes as long as the others, even if it
    has fewer. A block that is alone on its multiprocessor fetches nothing while it computes. When a launch
-   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. Where pieces
-   are clipped along x, a round ends when its results are stored. */
+   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks, and two rows of
+   a block do not use all banks. Where pieces are clipped along x, a round ends when its results are stored.
+ */
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
@@ -993,27 +1038,29 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
     const int round = Form::Units * Form::Samples, rounds = (places_of<Form>(job) + round - 1) / round;
     const dim3 grid = Form::grid(job);
     const double blocks = 1.0 * grid.x * grid.y * grid.z + limits->multiprocessors * residents / 2;
+    const double slower = 2 * sizeof(typename Form::T) == Form::Bytes ? 1.5 : Form::Narrow ? 1.1 : 1;
 
     if (bytes > limits->shared_per_block)
         return HUGE_VAL;
     return blocks * Form::Bytes * (line_piece<Form>::most_cells(job) + rounds * round) *
-           (1 + 0.4 / (residents * residents)) * (Form::Narrow ? 1.1 : 1) *
-           (job.clips && Form::Unit > 1 ? 1.1 : 1);
+           (1 + 0.4 / (residents * residents)) * slower * (job.clips && Form::Unit > 1 ? 1.1 : 1);
 }
 
 /* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
    that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
-   many groups as there are turns, which must be an odd number. A launch of few places may need turns that
-   find nothing to compute: of short parts, too many rows are repeated. */
+   many groups as there are turns. Where lanes read many single groups, that is an odd number, for the sake of
+   the banks. A launch of few places may need turns that find nothing to compute: of short parts, too many
+   rows are repeated. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     const int room = static_cast<int>(limits->shared_per_block);
     axis_job<T> tried = *job;
     double least = HUGE_VAL;
 
-    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 4 : 2); kind++) {
-        tried.narrow = kind % 2 > 0;
-        tried.clips = kind / 2 > 0;
+    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 6 : 3); kind++) {
+        static const int widths[] = {128, CUDA_SECTOR, CUDA_SECTOR / 2};
+        tried.width = widths[kind % 3];
+        tried.clips = kind / 3 > 0;
         tried.seen = tried.clips ? 0 : -axis_job<T>::Beside;
         tried.seen_end = tried.clips ? tried.places : axis_job<T>::Beyond;
         tried.turns = 1;
@@ -1022,7 +1069,8 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
         with_form<T>(op, tried, [&](auto chosen) {
             using form = decltype(chosen);
             if constexpr (form::Long) {
-                const int slots = long_windows<form>::Slots, step = slots > 1 ? 2 : 1;
+                const int slots = long_windows<form>::Slots;
+                const int step = slots > 1 && !line_piece<form>::has_sets(tried) ? 2 : 1;
                 const int all = std::min(std::max(job->end - job->first, job->span), room / form::Bytes);
                 for (; (tried.turns - step) * form::Places < all; tried.turns += step) {
                     tried.segments = 1.0F * slots / places_of<form>(tried);
@@ -1037,18 +1085,20 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
 }
 
 /* Taps of a launch. Those of extremes have no weights, so shared memory sets their number. A launch that
-   clips its windows takes all. Any other takes at most about half of the places that a narrow block holds, so
-   that a block computes at least as many places as a window has. */
+   clips its windows takes all. Any other takes at most two thirds of the places that the narrowest block
+   holds. Launches have nearly the same number of taps. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
-    const int half = static_cast<int>(limits->shared_per_block / (2 * CUDA_SECTOR));
+    const int width = axis_of(op) == AXIS_X ? CUDA_SECTOR / 2 : CUDA_SECTOR;
+    const int most = static_cast<int>(limits->shared_per_block) / width * 2 / 3;
 
     if (op->kind != OP_RANK)
         return axis_job<T>::Most;
     job.low = offset_along(axis_of(op), &op->taps[0]);
     job.span = span_of(op);
     fit(limits, op, &job);
-    return job.clips ? job.span : std::min(job.span, half);
+    const int launches = (job.span + most - 1) / most;
+    return job.clips ? job.span : (job.span + launches - 1) / launches;
 }
 
 /* The taps of a launch, from one on. Returns the first one that is left. */
@@ -1176,6 +1226,8 @@ template <typename Form> cudaError_t launch(axis_job<typename Form::T> job, cuda
     const cudaError_t error = cuda_permit_shared(&axis_kernel<Form>, shared);
 
     job.tiles = static_cast<unsigned>(cuda_ceil_divide(job.end - job.first, places_of<Form>(job)));
+    if constexpr (Form::Long)
+        job.groups = line_piece<Form>::most_groups(job);
     if constexpr (Form::AlongX) {
         job.cell_pitch = Form::cell_pitch(job);
         job.group_pitch = Form::group_pitch(job);
