@@ -23,10 +23,11 @@
 /* What takes a thread's time: taps, faces under pm1 and pm2, roots and tanh, ranks, and moving samples. */
 enum effort { OF_TAPS, OF_FACES, OF_ROOTS, OF_RANKS, OF_MOVING, EFFORTS };
 
+enum processor { ZEN5, ZEN4, XEON };
+
 /* How many times as long as a core of a Zen 5 a thread takes, by effort and work type: medians over the
    filters. A Zen 4 computes vectors of 512 bits by halves. On the Xeon with AVX-512, all 16 threads computed,
    two on a core. Ranks stay in registers, where both are less slow. */
-enum processor { ZEN5, ZEN4, XEON };
 static const double times_of[][EFFORTS][2] = {
     [ZEN5] = {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}},
     [ZEN4] = {{1.9, 2.0}, {1.9, 2.25}, {1.65, 1.65}, {1.3, 1.3}, {1.0, 1.0}},

@@ -33,12 +33,6 @@ struct conductivities {
     real above[FACES_BLOCK];     /* to the plane above, if channels share them */
 };
 
-/* c·g(q) for channels of which each has its own. */
-ISA_INLINE real conductivity(enum flux flux, real c, real q)
-{
-    return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));
-}
-
 /* The conductivities between the samples from u on and those from v on. */
 static void find_conductivities(const struct faces *faces, double weight, const real *u, const real *v,
                                 size_t count, real *restrict found)

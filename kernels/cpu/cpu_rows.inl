@@ -68,7 +68,12 @@ static void average_row(const real *sums, const real *weights, real whole, const
         out[i] = old[i] == old[i] ? real_average(sums[i], weights[i], whole) : old[i];
 }
 
-/* c·g(q), the weight of one face under a Perona-Malik flux. */
+/* c·g(q) for channels of which each has its own. */
+ISA_INLINE real conductivity(enum flux flux, real c, real q)
+{
+    return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));
+}
+
 static void face_factors(const struct op *op, real weight, const real *differences, size_t count,
                          real *factors)
 {
@@ -76,10 +81,10 @@ static void face_factors(const struct op *op, real weight, const real *differenc
 
     if (op->flux == FLUX_PM1) {
         for (size_t i = 0; i < count; i++)
-            factors[i] = weight * real_pm1(differences[i] * inverse);
+            factors[i] = conductivity(FLUX_PM1, weight, differences[i] * inverse);
     } else {
         for (size_t i = 0; i < count; i++)
-            factors[i] = weight * real_pm2(differences[i] * inverse);
+            factors[i] = conductivity(FLUX_PM2, weight, differences[i] * inverse);
     }
 }
 
