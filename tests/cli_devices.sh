@@ -46,6 +46,17 @@ voxfilt -q -D cpu $windows -o cpu.raw
 accepts 'long windows of several lengths' '' with 1 -q -D cuda $windows -o gpu.raw
 same 'long windows' cpu.raw gpu.raw
 
+# A device whose blocks have 64 KiB takes one window in as few launches as have room for it.
+make_volume -d 5,2800,1 -o tall.raw
+for radius in 614 665 1340; do
+    windows="-i tall.raw -d 5,2800 -t f32 -e wrap -f max:$radius,y"
+    # shellcheck disable=SC2086
+    voxfilt -q -D cpu $windows -o cpu.raw
+    # shellcheck disable=SC2086
+    CUDA_EMULATION_CAPABILITY=75 accepts "a radius of $radius" '' with 1 -q -D cuda $windows -o gpu.raw
+    same "radius $radius" cpu.raw gpu.raw
+done
+
 # ---------------------------------------------------------------- names
 
 v8()

@@ -13,11 +13,12 @@
  *   side share what lies in all of them. If they are long, a block works on lines in shared memory, with all
  *   that their windows reach: along x on 16 rows, across x on a strip 128 bytes wide. If windows are so long
  *   that most of such a block would be halo, it has fewer rows or columns, and longer pieces of them. It
- *   first finds the extremes of groups of as many samples as a thread has, and of sets of as many groups;
- * what windows share is then mostly groups or sets. All windows of a block find their samples in the same
- * lines. Where edge rules only repeat what long windows have inside the grid, lines end 16 samples outside
- * it. Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along
- * x, and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
+ *   first finds the extremes of groups of as many samples as a thread has. For very long windows, it also
+ *   finds those of sets of as many groups. What windows share is then mostly groups or sets. All windows of
+ *   a block find their samples in the same lines. Where edge rules only repeat what long windows have inside
+ *   the grid, lines end 16 samples outside it.
+ * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
+ *   and of long windows, when a piece is brought. The last pass of an unsharp mask ends with what makes the
  *   blur sharp.
  * Costs: the rows before and after what a block computes, and the columns beside it, are read for its
  *   neighbours, too.
@@ -54,10 +55,11 @@ template <typename T> struct axis_job {
     int channels;
     int turns;      /* places of a block, in units of its form's Places; 1, but for long windows */
     unsigned tiles; /* blocks of a row or a strip */
-    int cell_pitch, group_pitch; /* along x: samples, and groups, from a row to the next in shared memory */
-    int width;      /* long windows: bytes of a place, of a block; the fewer, the longer its pieces may be */
-    float segments; /* a place, of a narrow strip; see strip_form */
-    int groups;     /* long windows: of a line, at most; sets of them are behind */
+    int cell_pitch,
+        group_pitch; /* along x: samples, and groups with sets, from a row to the next in a block */
+    int width;       /* long windows: 128 for wide blocks; of narrow ones, the bytes of a place */
+    float segments;  /* a place, of a narrow strip; see strip_form */
+    int groups;      /* long windows: the most that a line has; its sets follow them */
     cuda_edge<T> edge;
     struct reach reach; /* of the op, along the axis */
     int low, span;      /* offsets of the taps: low … low + span − 1 */
@@ -459,6 +461,8 @@ CUDA_INLINE void await_cells(const axis_job<typename Form::T> &job, typename For
             value = axis_bits_as<typename Form::T>(place_of(job, value));
         cuda_put(cells + i, values);
     }
+    if (Form::Long)
+        __syncthreads();
 }
 
 /* Extremes of long windows, of lines whose pieces lie in shared memory. Several threads have samples of the
@@ -467,8 +471,8 @@ template <typename Form> struct long_windows {
     using T = typename Form::T;
     using order = typename order_for<T>::type;
     static constexpr int Pack = Form::Pack, Samples = Form::Samples;
-    static constexpr int Step = Form::Unit == 1 ? Form::Columns : 1; /* samples from a cell to the next */
-    static constexpr int Slots = Step > 1 ? 128 / Form::Bytes : 1;   /* lanes of a column, of a warp */
+    static constexpr int Step = Form::AlongX ? 1 : Form::Columns;  /* samples from a cell to the next */
+    static constexpr int Slots = Step > 1 ? 128 / Form::Bytes : 1; /* lanes of a column, of a warp */
 
     const axis_job<T> &job;
     const int begin; /* the tile's first place */
@@ -611,7 +615,7 @@ template <typename Type, bool Extremes_, int Rows_ = CUDA_WARP> struct row_form 
     /* Of the peak, by the longest windows. */
     static constexpr double Reached = Long ? 0.25 : Many ? 0.57 : 0.52;
 
-    /* Before 8.6, ptxas wants more registers. */
+    /* On older devices, ptxas wants more registers for some forms. */
     static __host__ __device__ constexpr int residents(int code)
     {
         return cuda_residents(code, Threads,
@@ -683,7 +687,7 @@ template <typename Form> struct row_tile {
         const int lane = static_cast<int>(threadIdx.x % Form::Fetching) * Pack, end = piece.cells;
         const int column = piece.column, before = min(max(-column, 0), end);
         const int behind = min(max(job.nx / Pack * Pack - column, 0), end);
-        const unsigned whole = static_cast<unsigned>(max(behind - before, 0)); /* cells of whole packs */
+        const unsigned whole = static_cast<unsigned>(behind - before); /* cells of whole packs */
 
 #pragma unroll
         for (int turn = 0; turn < Form::Rows; turn += Form::Threads / Form::Fetching) {
@@ -793,10 +797,8 @@ template <typename Form> struct row_tile {
         const bool at_once = Form::Long && job.clips;
 
         fetch();
-        if constexpr (Form::Long) {
-            __syncthreads();
+        if constexpr (Form::Long)
             windows().make_groups(true, unit);
-        }
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
             const int place = turn * Form::Columns + unit * Samples;
@@ -835,8 +837,8 @@ template <typename Form> struct row_tile {
    begin with, 16 apart. Therefore the lanes of a column have slots, and each slot has a part of the places:
    lanes of a warp are then as far apart as parts are long. In shared memory, the strip is cut into segments
    of that length. Behind each, the first 15 rows of the next one are repeated. Lanes are then an odd number
-   of rows apart, and what a thread reads at once lies in one segment. Groups are not repeated: a part mostly
-   has an odd number of them. */
+   of rows apart, and what a thread reads at once lies in one segment. Groups are not repeated: without
+   sets, a part has an odd number of them. */
 template <typename Type, int Bytes_> struct strip_form {
     using T = Type;
     using tile = strip_tile<strip_form>;
@@ -925,7 +927,6 @@ template <typename Form> struct strip_tile {
                 cuda_copy_async<16>(cells, job.at(from, source) + column);
         }
         await_cells<Form>(job, shared, rows * Form::Columns);
-        __syncthreads();
     }
 
     /* The results at a place of the tile, after those of an earlier launch. Samples with a tap outside the
@@ -1016,9 +1017,9 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
         return along_x ? act(row_form<T, false>()) : act(line_form<T, false>());
     if (job.span < (along_x ? 3 : 2) * strip_form<T, 128>::Samples) /* groups would gain nothing */
         return along_x ? act(row_form<T, true>()) : act(line_form<T, true>());
-    if (job.width < CUDA_SECTOR && along_x)
+    if (job.width < CUDA_SECTOR)
         return act(row_form<T, true, CUDA_SECTOR / 2 / sizeof(T)>());
-    if (job.width <= CUDA_SECTOR)
+    if (job.width == CUDA_SECTOR)
         return along_x ? act(row_form<T, true, CUDA_SECTOR / sizeof(T)>())
                        : act(strip_form<T, CUDA_SECTOR>());
     return along_x ? act(row_form<T, true, CUDA_WARP / 2>()) : act(strip_form<T, 128>());
@@ -1027,9 +1028,8 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
 /* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
    one of a round, in which each thread has 16 windows; the last round takes as long as the others, even if it
    has fewer. A block that is alone on its multiprocessor fetches nothing while it computes. When a launch
-   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks, and two rows of
-   a block do not use all banks. Where pieces are clipped along x, a round ends when its results are stored.
- */
+   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. Two rows
+   of a block use few banks. Along x, a round of clipped pieces ends when its results are stored. */
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
@@ -1038,29 +1038,30 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
     const int round = Form::Units * Form::Samples, rounds = (places_of<Form>(job) + round - 1) / round;
     const dim3 grid = Form::grid(job);
     const double blocks = 1.0 * grid.x * grid.y * grid.z + limits->multiprocessors * residents / 2;
-    const double slower = 2 * sizeof(typename Form::T) == Form::Bytes ? 1.5 : Form::Narrow ? 1.1 : 1;
+    const double slower = Form::AlongX && Form::Rows == 2 ? 1.5 : Form::Narrow ? 1.1 : 1;
 
     if (bytes > limits->shared_per_block)
         return HUGE_VAL;
     return blocks * Form::Bytes * (line_piece<Form>::most_cells(job) + rounds * round) *
-           (1 + 0.4 / (residents * residents)) * slower * (job.clips && Form::Unit > 1 ? 1.1 : 1);
+           (1 + 0.4 / (residents * residents)) * slower * (job.clips && Form::AlongX ? 1.1 : 1);
 }
 
 /* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
    that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
-   many groups as there are turns. Where lanes read many single groups, that is an odd number, for the sake of
-   the banks. A launch of few places may need turns that find nothing to compute: of short parts, too many
-   rows are repeated. */
+   many groups as there are turns. Without sets, this is an odd number, so that lanes read groups from
+   different banks. A launch of few places may need turns that find nothing to compute: of short parts, too
+   many rows are repeated. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     const int room = static_cast<int>(limits->shared_per_block);
+    const int widths = axis_of(op) == AXIS_X ? 3 : 2;
     axis_job<T> tried = *job;
     double least = HUGE_VAL;
 
-    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 6 : 3); kind++) {
-        static const int widths[] = {128, CUDA_SECTOR, CUDA_SECTOR / 2};
-        tried.width = widths[kind % 3];
-        tried.clips = kind / 3 > 0;
+    for (int kind = 0; kind < (op_reads_itself_outside(op) ? 2 * widths : widths); kind++) {
+        static const int width[] = {128, CUDA_SECTOR, CUDA_SECTOR / 2};
+        tried.width = width[kind % widths];
+        tried.clips = kind >= widths;
         tried.seen = tried.clips ? 0 : -axis_job<T>::Beside;
         tried.seen_end = tried.clips ? tried.places : axis_job<T>::Beyond;
         tried.turns = 1;
@@ -1085,12 +1086,13 @@ template <typename T> void fit(const struct cuda_limits *limits, const struct op
 }
 
 /* Taps of a launch. Those of extremes have no weights, so shared memory sets their number. A launch that
-   clips its windows takes all. Any other takes at most two thirds of the places that the narrowest block
-   holds. Launches have nearly the same number of taps. */
+   clips its windows takes all. Any other takes at most three fifths of the places that the narrowest block
+   holds; the rest is for groups, repeated rows and places to compute. All launches have nearly the same
+   number of taps, since a short one reads and writes as much as a long one. */
 template <typename T> int most_taps(const struct cuda_limits *limits, const struct op *op, axis_job<T> job)
 {
     const int width = axis_of(op) == AXIS_X ? CUDA_SECTOR / 2 : CUDA_SECTOR;
-    const int most = static_cast<int>(limits->shared_per_block) / width * 2 / 3;
+    const int most = static_cast<int>(limits->shared_per_block) / width * 3 / 5;
 
     if (op->kind != OP_RANK)
         return axis_job<T>::Most;
