@@ -46,7 +46,7 @@ voxfilt -q -D cpu $windows -o cpu.raw
 accepts 'long windows of several lengths' '' with 1 -q -D cuda $windows -o gpu.raw
 same 'long windows' cpu.raw gpu.raw
 
-# A device whose blocks have 64 KiB takes one window in as few launches as have room for it.
+# Where blocks have 64 KiB, one launch has no room for these windows: they take two or three.
 make_volume -d 5,2800,1 -o tall.raw
 for radius in 614 665 1340; do
     windows="-i tall.raw -d 5,2800 -t f32 -e wrap -f max:$radius,y"

@@ -68,7 +68,7 @@ static void average_row(const real *sums, const real *weights, real whole, const
         out[i] = old[i] == old[i] ? real_average(sums[i], weights[i], whole) : old[i];
 }
 
-/* c·g(q) for channels of which each has its own. */
+/* c·g(q), the conductivity of a face, where channels do not share it. */
 ISA_INLINE real conductivity(enum flux flux, real c, real q)
 {
     return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));

@@ -14,7 +14,7 @@
  *   that their windows reach: along x on 16 rows, across x on a strip 128 bytes wide. If windows are so long
  *   that most of such a block would be halo, it has fewer rows or columns, and longer pieces of them. It
  *   first finds the extremes of groups of as many samples as a thread has. For very long windows, it also
- *   finds those of sets of as many groups. What windows share is then mostly groups or sets. All windows of
+ *   finds the extremes of sets of 16 groups. What windows share is then mostly groups or sets. All windows of
  *   a block find their samples in the same lines. Where edge rules only repeat what long windows have inside
  *   the grid, lines end 16 samples outside it.
  * Adds: any radius by one loop; edge rules outside of it: across x as a table of the rows to read; along x,
@@ -423,7 +423,7 @@ template <typename Form> struct line_piece {
     {
         return most_cells(job) / Samples;
     }
-    /* Whether windows have several sets of as many groups as a group has samples. */
+    /* Whether windows are long enough for sets. A set has as many groups as a group has samples. */
     static __host__ __device__ bool has_sets(const axis_job<typename Form::T> &job)
     {
         return job.span >= 3 * Samples * Samples;
@@ -525,7 +525,7 @@ template <typename Form> struct long_windows {
             act(i);
     }
 
-    /* The least of groups side by side, from the one of a number on, and of what else has been found. */
+    /* The least of what has been found and of the groups, or sets, from `number` up to `end`. */
     CUDA_INLINE order least_of_groups(int number, int end, order least) const
     {
 #pragma unroll 4
@@ -554,7 +554,7 @@ template <typename Form> struct long_windows {
         __syncthreads();
     }
 
-    /* The least of groups that a window has, most of them by sets. */
+    /* The same for the groups of a window. Where it has whole sets, these stand for their groups. */
     CUDA_INLINE order least_of_sets(int number, int end, order least) const
     {
         const int set = (number + Samples - 1) / Samples, last = end / Samples;
@@ -1028,8 +1028,8 @@ template <typename T, typename Act> auto with_form(const struct op *op, const ax
 /* What a launch costs for long windows, relative to others. A place that a block holds takes about as long as
    one of a round, in which each thread has 16 windows; the last round takes as long as the others, even if it
    has fewer. A block that is alone on its multiprocessor fetches nothing while it computes. When a launch
-   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. Two rows
-   of a block use few banks. Along x, a round of clipped pieces ends when its results are stored. */
+   ends, half of the blocks are idle, on average. Memory is a little slower for narrow blocks. A block
+   of two rows uses few banks. Along x, a round of clipped pieces ends when its results are stored. */
 template <typename Form>
 double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T> &job)
 {
@@ -1049,8 +1049,8 @@ double cost_of(const struct cuda_limits *limits, const axis_job<typename Form::T
 /* Choose the form of a launch and its turns, and whether its windows are clipped. Where windows are long, all
    that a block has room for are tried, and the one that costs least is taken. A part of a narrow strip has as
    many groups as there are turns. Without sets, this is an odd number, so that lanes read groups from
-   different banks. A launch of few places may need turns that find nothing to compute: of short parts, too
-   many rows are repeated. */
+   different banks; with sets, they read few single groups. A launch of few places may need turns that find
+   nothing to compute: of short parts, too many rows are repeated. */
 template <typename T> void fit(const struct cuda_limits *limits, const struct op *op, axis_job<T> *job)
 {
     const int room = static_cast<int>(limits->shared_per_block);
