@@ -233,7 +233,7 @@ struct op {
     /* OP_WEIGH, OP_AVERAGE: so many channels, each with its weight so many channels further on. And the
        weight of a sample where nothing is missing, by the axes along which EDGE_HOLD has kept it: the sum of
        OP_HELD_X, OP_HELD_ROW and OP_HELD_PLANE. It does so where taps of this reach leave the grid. */
-    unsigned weighed;
+    unsigned weighed, freed; /* freed: OP_AVERAGE leaves anything in so many channels behind those weighed */
     double whole[8];
     struct reach held[3]; /* along x, rows and planes */
 };

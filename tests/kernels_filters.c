@@ -499,6 +499,33 @@ START_TEST(missing_samples_of_channels)
 }
 END_TEST
 
+/* Pictures of several tiles, and planes of volumes, by passes that are joined or not. */
+START_TEST(averages_in_tiles)
+{
+    static const char *const stages[] = {"gauss:1.5 --steps 2", "box:2,7", "gauss:3", "gauss:1 --axes xy",
+                                         "gauss:1.5 --axes xz"};
+    static const size_t flat[][3] = {{300, 200, 1}, {128, 97, 1}, {61, 130, 1}},
+                        solid[][3] = {{140, 40, 5}, {130, 3, 70}};
+    char options[100];
+
+    for (unsigned i = 0; i < LENGTH(stages) * EDGE_RULES * 4; i++) {
+        const bool planes = i / EDGE_RULES % LENGTH(stages) >= 3;
+        const unsigned turn = i / EDGE_RULES / (unsigned)LENGTH(stages) + i;
+        struct trial trial = {.options = options,
+                              .grid = planes ? grid_of(3, solid[turn % LENGTH(solid)])
+                                             : grid_of(2, flat[turn % LENGTH(flat)]),
+                              .work = turn % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .missing = true,
+                              .seldom = i / 2 % 2 == 0,
+                              .rung = "passes"};
+        trial.grid.channels = 1 + i % 5 / 4;
+        snprintf(options, sizeof options, "-f %s -e %s", stages[i / EDGE_RULES % LENGTH(stages)],
+                 edge_option(i % EDGE_RULES));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
 TCase *filters_case(void)
 {
     TCase *tests = tcase_create("filters");
@@ -517,6 +544,7 @@ TCase *filters_case(void)
     tcase_add_loop_test(tests, joint_conductivity, 0, (int)LENGTH(joint_stages));
     tcase_add_loop_test(tests, missing_samples, 0, (int)LENGTH(stages_of_missing));
     tcase_add_test(tests, missing_samples_of_channels);
+    tcase_add_test(tests, averages_in_tiles);
     tcase_add_loop_test(tests, alpha_left_alone, 0, (int)LENGTH(stages_without_alpha));
     return tests;
 }

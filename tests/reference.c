@@ -1045,6 +1045,8 @@ static void average(const struct stencil *passes, size_t count, const struct lat
     }
     for (size_t i = 0; i < count; i++) {
         double outside = whole[0]; /* of a constant edge: it weighs what samples inside do */
+        if (passes[i].count == 0)
+            continue;
         pass_over(&passes[i], from, there ? from->outside : 0.0, to);
         pass_over(&passes[i], from, there ? outside : 0.0, weights);
         pass_over(&passes[i], from, outside, whole);

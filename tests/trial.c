@@ -108,8 +108,8 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
 }
 
 /* Some of many, or many of some: neighbours of a sample are all there, in part, or not at all. */
-static void leave_out_samples(const struct encoding *encoding, unsigned char *samples, size_t count,
-                              uint64_t number)
+static void leave_out_samples(const struct encoding *encoding, bool seldom, unsigned char *samples,
+                              size_t count, uint64_t number)
 {
     const double nan = (double)NAN;
     const float narrow = NAN;
@@ -118,7 +118,7 @@ static void leave_out_samples(const struct encoding *encoding, unsigned char *sa
     for (size_t i = 0; i < count; i++) {
         bool many = (i / 40 + number) % 3 == 0;
         number = number * UINT64_C(0x5851f42d4c957f2d) + 1;
-        if ((number >> 60) < (many ? 13 : 2))
+        if ((number >> 60) < (many ? 13 : 2) && !(seldom && i / 40 % 500 != 99))
             memcpy(samples + i * size, size == sizeof nan ? (const void *)&nan : &narrow, size);
     }
 }
@@ -155,7 +155,7 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
     attempt->got = fixture_memory(samples, size);
     fill_samples(trial->fill, attempt->encoding.type, attempt->in, samples, attempt->number);
     if (trial->missing)
-        leave_out_samples(&attempt->encoding, attempt->in, samples, attempt->number);
+        leave_out_samples(&attempt->encoding, trial->seldom, attempt->in, samples, attempt->number);
     reference_run(&job, attempt->in, attempt->wanted);
 }
 

@@ -368,7 +368,8 @@ static void advance_average(const struct op *op, const struct field *from, const
     int held = 0;
 
     if (site->channel >= op->weighed) {
-        memcpy(out, old, site->count * sizeof *out);
+        if (site->channel >= op->weighed + op->freed)
+            memcpy(out, old, site->count * sizeof *out);
         return;
     }
     weights = in_channel(from, site, site->channel + op->weighed);

@@ -418,7 +418,8 @@ static bool keep_channels(struct device *device, const struct op *op, const stru
                           struct field *to, struct range planes, struct fault *fault)
 {
     const size_t channel = from->shape.rows * from->pitch * work_size(from->work) / sizeof(float4);
-    const size_t plane = from->shape.channels * channel, before = op->channels * channel;
+    const size_t plane = from->shape.channels * channel;
+    const size_t before = (op->channels + (op->kind == OP_PASSES ? op->freed : 0)) * channel;
     const size_t kept = plane - before, most_planes = 65535;
     const dim3 grid(static_cast<unsigned>((kept + KEEP_THREADS - 1) / KEEP_THREADS),
                     static_cast<unsigned>(std::min(planes.count, most_planes)));

@@ -128,11 +128,23 @@ static bool await_staging(struct bench_case *bench, struct bench_stand *stand)
     return stand->backend->staging_wait(stand->device, stand->staging, &unused, bench->fault);
 }
 
+static unsigned compared_channels(const struct bench_case *bench)
+{
+    return bench->op->freed > 0 ? bench->op->weighed : bench->shape.channels;
+}
+
+static size_t compared_bytes(const struct bench_case *bench, size_t planes)
+{
+    return planes * (bench->plane_bytes / bench->shape.channels) * compared_channels(bench);
+}
+
 static bool fetch(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
                   struct range planes)
 {
-    return stand->backend->download(stand->device, field, &bench->encoding, stand->staging, planes,
-                                    bench->fault) &&
+    struct encoding encoding = bench->encoding;
+
+    encoding.channels = compared_channels(bench);
+    return stand->backend->download(stand->device, field, &encoding, stand->staging, planes, bench->fault) &&
            await_staging(bench, stand);
 }
 
@@ -256,7 +268,7 @@ static bool keep_expected(struct bench_case *bench, const struct field *field)
         if (!fetch(bench, &bench->judge, field, planes))
             return false;
         kept.expected = bench->expected + planes.first * bench->plane_bytes;
-        share(bench, planes.count * bench->plane_bytes, keep_some, &kept);
+        share(bench, compared_bytes(bench, planes.count), keep_some, &kept);
     }
     return true;
 }
@@ -323,7 +335,7 @@ bool bench_case_compare(struct bench_case *bench, struct bench_stand *stand, con
         if (!fetch(bench, stand, field, higher_by(batch, higher)))
             return false;
         compared.expected = bench->expected + batch.first * bench->plane_bytes;
-        share(bench, batch.count * bench->plane_bytes, compare_some, &compared);
+        share(bench, compared_bytes(bench, batch.count), compare_some, &compared);
     }
     *equal = !atomic_load(&compared.differs);
     return true;

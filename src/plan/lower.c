@@ -331,6 +331,7 @@ static bool lower_average(const struct lowering *lower, const struct stencil *pa
     if (op == NULL)
         return false;
     op->weighed = average.weighed;
+    op->freed = op->weighed == encoding_work_channels(lower->encoding) ? op->weighed : 0;
     op->channels = encoding_field_channels(lower->encoding);
     op->missing = false;
     memcpy(op->whole, average.whole, sizeof op->whole);

@@ -123,7 +123,7 @@ class block_runner
     std::string complaint() const;
     std::vector<std::uint32_t> arranged(std::size_t count);
 
-    void meet_block(site where);
+    bool meet_block(site where, bool vote = false);
     std::uint64_t meet_warp(const warp_call &call);
     void *shared_memory() const;
     int code() const;
@@ -172,6 +172,7 @@ class block_runner
     std::vector<status> states_;     /* of the threads */
     std::size_t thread_count_ = 0;
     std::size_t at_barrier_ = 0, exited_ = 0;
+    bool voted_ = false, outcome_ = false; /* at this barrier, and at the one before */
     site first_at_barrier_ = {};
     bool barriers_differ_ = false; /* those at which others wait, from the first one's */
     std::vector<std::uint32_t> thread_sequence_;
@@ -687,11 +688,13 @@ void block_runner::trap(site where)
 
 /* ---------------------------------------------------------------- meetings */
 
-void block_runner::meet_block(site where)
+/* Returns whether any thread has voted. */
+bool block_runner::meet_block(site where, bool vote)
 {
     thread_state &thread = *running_;
 
     thread.barrier = where;
+    voted_ = voted_ || vote;
     if (at_barrier_ == 0)
         first_at_barrier_ = where;
     else if (!same_site(where, first_at_barrier_))
@@ -701,6 +704,7 @@ void block_runner::meet_block(site where)
         finish_barrier();
     else
         wait(thread, status::at_barrier);
+    return outcome_;
 }
 
 void block_runner::finish_barrier()
@@ -709,6 +713,8 @@ void block_runner::finish_barrier()
         give_up("threads of one block meet at different barriers: " + describe_waiting());
     std::fill(states_.begin(), states_.end(), status::ready);
     at_barrier_ = 0;
+    outcome_ = voted_;
+    voted_ = false;
 }
 
 warp_state &block_runner::warp(const thread_state &of)
@@ -862,9 +868,9 @@ std::string block_runner::describe_waiting() const
 
 /* ---------------------------------------------------------------- what kernels call */
 
-void meet_block(site where)
+bool meet_block(site where, bool vote)
 {
-    this_runner().meet_block(where);
+    return this_runner().meet_block(where, vote);
 }
 
 std::uint64_t meet_warp(const warp_call &call)

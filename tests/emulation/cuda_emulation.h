@@ -113,7 +113,7 @@ struct warp_call {
 };
 
 std::uint64_t meet_warp(const warp_call &call);
-void meet_block(site where);
+bool meet_block(site where, bool vote = false);
 
 /* A box of a field: where its samples are, the field's extents, the strides in bytes, and the box's own. */
 struct box_map {
@@ -159,6 +159,11 @@ template <typename T> T shuffle(meeting kind, unsigned mask, T value, int argume
 inline void __syncthreads(EMULATION_SITE)
 {
     emulation::meet_block({file, line});
+}
+
+inline int __syncthreads_or(int predicate, EMULATION_SITE)
+{
+    return emulation::meet_block({file, line}, predicate != 0);
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffff, EMULATION_SITE)

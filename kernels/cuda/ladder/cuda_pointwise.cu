@@ -93,6 +93,7 @@ template <typename T> struct whole_weights {
     bool holds;
     T whole[8];
     struct reach x, row, plane;
+    int freed;
 };
 
 template <typename T>
@@ -104,6 +105,8 @@ __global__ void __launch_bounds__(EACH_THREADS) average_kernel(each_part<T> part
         return;
     const long long layer = part.first_layer + site.layer;
     const int channel = static_cast<int>(layer % part.channels);
+    if (channel >= weights.weighed && channel < weights.weighed + weights.freed)
+        return;
     const T old = part.kept[site.offset];
     int held = 0;
     if (channel >= weights.weighed || old != old) {
@@ -192,7 +195,8 @@ __global__ void __launch_bounds__(EACH_THREADS, cuda_least_residents(cuda_code()
 template <typename T> static whole_weights<T> whole_weights_of(const struct op *op)
 {
     whole_weights<T> weights = {
-        static_cast<int>(op->weighed), op->edge == EDGE_HOLD, {}, op->held[0], op->held[1], op->held[2]};
+        static_cast<int>(op->weighed), op->edge == EDGE_HOLD, {}, op->held[0], op->held[1], op->held[2],
+        static_cast<int>(op->freed)};
 
     for (int held = 0; held < 8; held++)
         weights.whole[held] = static_cast<T>(op->whole[held]);

@@ -455,6 +455,12 @@ static inline bool cuda_is_full_cross(const struct op *op)
            op->tap_count == 5;
 }
 
+/* The passes of a joint op: of an average, those between what weighs its samples and what divides them. */
+static inline const struct op *cuda_passes_of(const struct op *op)
+{
+    return op->passes + (op->weighed > 0 ? 1 : 0);
+}
+
 /* The weights of an op in the work type. */
 template <typename T> static inline void cuda_copy_weights(const struct op *op, T *weights)
 {

@@ -812,7 +812,11 @@ template <typename Form> struct row_tile {
                     cuda_fill(sums, -T(0)); /* chains start as those across x do */
                     if (job.resumes)
                         resume(place, sums);
-                    axis_chain_cells(job, staged(own) + place, piece.skipped, sums);
+                    const T *const cells = staged(own) + place;
+                    const auto load = [=](int number, T *samples) {
+                        cuda_load_packs<Pack>(cells + number, samples);
+                    };
+                    axis_chain_cells(job, load, piece.skipped, sums);
                 }
             }
             __syncthreads();

@@ -125,8 +125,8 @@ __device__ __attribute__((noinline)) void axis_fetch_outside(const T *row, T *ce
 
 /* The taps of as many packs as there are slots, or those of them that exist, which end at a place: sample s
    meets place p of the window in place p + s of the cells. */
-template <bool All, typename Taps, typename T, int Values, int Samples>
-CUDA_INLINE void axis_take_cells(const Taps &taps, const T *cells, int from, int end, T (&values)[Values],
+template <bool All, typename Taps, typename Load, typename T, int Values, int Samples>
+CUDA_INLINE void axis_take_cells(const Taps &taps, const Load &load, int from, int end, T (&values)[Values],
                                  T (&sums)[Samples])
 {
     constexpr int Pack = cuda_pack_of<T>::samples, Slots = Values / Pack;
@@ -139,7 +139,7 @@ CUDA_INLINE void axis_take_cells(const Taps &taps, const T *cells, int from, int
         if (!All && place >= end)
             break;
         if (All || place + 1 < end)
-            cuda_load_packs<Pack>(cells + place + Samples, values + (turn + Slots - 1) % Slots * Pack);
+            load(place + Samples, values + (turn + Slots - 1) % Slots * Pack);
         cuda_load_packs<Pack>(taps.weights + place, weights);
 #pragma unroll
         for (int k = 0; k < Pack; k++) {
@@ -152,21 +152,24 @@ CUDA_INLINE void axis_take_cells(const Taps &taps, const T *cells, int from, int
     }
 }
 
-/* Weight 0 belongs to cell 0. The first tap stands behind `skipped` cells, whose weights are 0. */
-template <typename Taps, typename T, int Samples>
-CUDA_INLINE void axis_chain_cells(const Taps &taps, const T *cells, int skipped, T (&sums)[Samples])
+/* Weight 0 belongs to cell 0. The first tap stands behind `skipped` cells, whose weights are 0. `load` brings
+   the pack of cells at a place. */
+template <typename Taps, typename Load, typename T, int Samples>
+CUDA_INLINE void axis_chain_cells(const Taps &taps, const Load &load, int skipped, T (&sums)[Samples])
 {
-    constexpr int Turn = Samples + cuda_pack_of<T>::samples;
+    constexpr int Pack = cuda_pack_of<T>::samples, Turn = Samples + Pack;
     const int end = skipped + taps.span;
     T values[Turn];
 
-    cuda_load_packs<Samples>(cells, values);
+#pragma unroll
+    for (int place = 0; place < Samples; place += Pack)
+        load(place, values + place);
 #pragma unroll 1
     for (int from = 0; from < end; from += Turn) {
         if (from >= skipped && from + Turn <= end && taps.is_dense(from, from + Turn))
-            axis_take_cells<true>(taps, cells, from, end, values, sums);
+            axis_take_cells<true>(taps, load, from, end, values, sums);
         else
-            axis_take_cells<false>(taps, cells, from, end, values, sums);
+            axis_take_cells<false>(taps, load, from, end, values, sums);
     }
 }
 

@@ -5,16 +5,22 @@
  * Idea: a block walks down a strip of columns. A group of rows comes to shared memory, where each lane has
  *   a row of its own and gives it its taps along x. The results go into a ring of rows, which is there, too.
  *   From it a thread reads columns, and gives samples below each other their other taps.
- * Adds: what the first pass leaves never goes to memory.
+ * Adds: what the first pass leaves never goes to memory; nor do weights, where samples may be missing.
  * Costs: the columns beside a strip are read for its neighbours, too; a walk begins with rows that get their
  *   taps along x alone.
- * Traffic per sample: 2 words; 1 more for an unsharp mask, mostly found in the L2 cache.
+ * Traffic per sample: 2 words; 1 more for an unsharp mask, and where samples are missing, mostly found in the
+ *   L2 cache.
  * Wins when: windows are so short that the memory binds passes one by one, not their multiply-adds.
  *
  * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
  * stored: a row outside the grid is a copy of another row, and its taps along x give the same values; a row
  * of the constant stays constant. While the samples of a group get their other taps, the rows of the next
- * group are on their way. */
+ * group are on their way.
+ *
+ * Averages of samples some of which may be missing have a second ring, for the weights of samples. A group
+ * first takes all of its samples for present. If none is missing, each sum is a number then, and each weight
+ * is the whole one. If a sum is NaN, the group gets its taps along x again, with weights. Other taps go over
+ * both rings where this group or the one before it lacks samples. Elsewhere, the sums are the averages. */
 #include "cuda_axis.cuh"
 
 #include <algorithm>
@@ -48,30 +54,35 @@ template <typename T> struct pair_job {
     long long row, layer; /* samples from one to the next */
     int nx, rows;         /* of the grid */
     int first, end;       /* rows to compute */
-    int layers;           /* of all channels */
+    int layers;           /* to compute */
     int channels, channel_layers;
-    int tiles; /* strips side by side */
-    int chunk; /* rows that a block computes */
+    int own_layers, plane_layers; /* of a plane: those to compute, and all */
+    int tiles;                    /* strips side by side */
+    int chunk;                    /* rows that a block computes */
     cuda_edge<T> edge;
     bool sharpens; /* OP_UNSHARP */
     T amount;
+    T whole_x, whole; /* of averages: a weight that has passed taps along x, or all, if nothing is missing */
     pair_taps<T> x, down;
 };
 
-template <typename Type> struct pair_form {
+/* Averages: whether samples may be missing. */
+template <typename Type, bool Averages_> struct pair_form {
     using T = Type;
+    static constexpr bool Averages = Averages_;
     static constexpr int Pack = cuda_pack_of<T>::samples;
-    static constexpr int Warps = 4, Threads = Warps * CUDA_WARP;
+    static constexpr int Warps = Averages ? 8 : 4, Threads = Warps * CUDA_WARP;
     static constexpr int Columns = CUDA_WARP * Pack; /* of a strip */
     static constexpr int Rows = CUDA_WARP;           /* of a group: each lane has one */
-    static constexpr int Beside = 16;                /* samples of a thread along x */
-    static constexpr int Below = Rows / Warps;       /* and below each other */
+    static constexpr int Beside = Columns / Warps < 16 ? Columns / Warps : 16; /* of a thread along x */
+    static constexpr int Below = Rows / Warps;                                 /* and below each other */
     static constexpr int Slots = Below + 1;
     static constexpr int Fetching = 8;    /* lanes that bring a row */
     static constexpr int Ring = 2 * Rows; /* rows that taps along x have passed: a group and one before it */
-    static constexpr int RingPitch = Columns + Pack;      /* lanes, each in its row, use all banks */
-    static constexpr int Blocks = sizeof(T) == 4 ? 4 : 3; /* of a multiprocessor */
-    static constexpr int MostRows = 512;                  /* of a walk */
+    static constexpr int RingPitch = Columns + Pack; /* lanes, each in its row, use all banks */
+    static constexpr int RingSamples = Ring * RingPitch;
+    static constexpr int Blocks = Averages ? 2 : sizeof(T) == 4 ? 4 : 3; /* of a multiprocessor */
+    static constexpr int MostRows = 512;                                 /* of a walk */
     static constexpr double Reached = 0.73; /* of the peak, if a sample is Overhead more operations */
     static constexpr double Overhead = 77;
 
@@ -97,7 +108,7 @@ template <typename Type> struct pair_form {
     }
     static size_t shared_bytes(const pair_job<T> &job)
     {
-        const int samples = Rows * packs(job) * Pack + Ring * RingPitch;
+        const int samples = Rows * packs(job) * Pack + (Averages ? 2 : 1) * RingSamples;
 
         return static_cast<size_t>(samples) * sizeof(T) +
                static_cast<size_t>(groups(job.chunk) * Rows) * sizeof(int);
@@ -115,7 +126,8 @@ template <typename Form> struct pair_walk {
     /* The strip's first column, and its columns in whole threads; the last may lie behind the grid. */
     const int begin = static_cast<int>(blockIdx.x) % job.tiles * Form::Columns;
     const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
-    const int layer = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
+    const int number = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
+    const int layer = number / job.own_layers * job.plane_layers + number % job.own_layers;
     /* The first row to compute, and how many there are. */
     const int first = job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk;
     const int count = min(job.chunk, job.end - first);
@@ -123,7 +135,7 @@ template <typename Form> struct pair_walk {
     const int pitch = Form::packs(job) * Pack;      /* of cells */
     T *const ring = cells + Rows * pitch;
     /* Where the rows of all groups are read; −1: outside. */
-    int *const sources = reinterpret_cast<int *>(ring + Form::Ring * Form::RingPitch);
+    int *const sources = reinterpret_cast<int *>(ring + (Form::Averages ? 2 : 1) * Form::RingSamples);
 
     CUDA_INLINE T outside() const
     {
@@ -167,14 +179,14 @@ template <typename Form> struct pair_walk {
         cuda_commit_copies();
     }
 
-    /* Rows of all groups, one after another. */
-    CUDA_INLINE T *passed(int number) const
+    /* Where a ring has a row of those of all groups, one after another. */
+    static CUDA_INLINE int passed(int number)
     {
-        return ring + (number & (Form::Ring - 1)) * Form::RingPitch;
+        return (number & (Form::Ring - 1)) * Form::RingPitch;
     }
 
-    /* The taps along x of a group: warps share its columns. */
-    CUDA_INLINE void pass_rows(int group) const
+    /* The taps along x of a group: warps share its columns. `worth` says what a sample counts for. */
+    template <typename Worth> CUDA_INLINE void pass_rows(int group, const Worth &worth, T *to) const
     {
         const int number = group * Rows + lane, before = axis_places_before<Pack>(job.x.low) + job.x.low;
 
@@ -182,10 +194,16 @@ template <typename Form> struct pair_walk {
         for (int turn = 0; turn < columns; turn += Form::Warps * Form::Beside) {
             const int place = turn + warp * Form::Beside;
             const T *const own = cells + lane * pitch + place;
+            const auto load = [&](int k, T *samples) {
+                cuda_load_packs<Pack>(own + k, samples);
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    samples[i] = worth(samples[i]);
+            };
             T sums[Form::Beside];
 
             cuda_fill(sums, -T(0));
-            axis_chain_cells(job.x, own, before, sums);
+            axis_chain_cells(job.x, load, before, sums);
             if (job.edge.rule == EDGE_CONSTANT && sources[number] < 0)
                 cuda_fill(sums, outside());
             if (job.edge.rule == EDGE_HOLD) {
@@ -195,50 +213,113 @@ template <typename Form> struct pair_walk {
                         sums[s] = own[before - job.x.low + s];
                 }
             }
-            cuda_put(passed(number) + place, sums);
+            cuda_put(to + passed(number) + place, sums);
         }
     }
 
-    /* The other taps of the samples that the group is the last for. */
-    CUDA_INLINE void pass_columns(int group) const
+    /* The weights of a group in which no sample is missing. */
+    CUDA_INLINE void put_whole_weights(int group) const
     {
-        const int own = (group - 1) * Rows + warp * Below, x = begin + lane * Pack;
-        const int number = own + skipped;
-        T sums[Below][Pack];
+        T weights[Pack];
 
+        cuda_fill(weights, job.whole_x);
+        for (int i = static_cast<int>(threadIdx.x) * Pack; i < Rows * Form::RingPitch;
+             i += Form::Threads * Pack)
+            cuda_put(ring + Form::RingSamples + passed(group * Rows) + i, weights);
+    }
+
+    /* Taps along x of a group, of which all threads then know whether it lacks samples; `lacked`: whether the
+       group before it did. */
+    CUDA_INLINE bool pass_group(int group, bool lacked) const
+    {
+        bool lacks = false;
+        const auto sample = [&](T value) {
+            lacks |= Form::Averages && value != value;
+            return value;
+        };
+        const auto present = [&](T value) { return cuda_present(sample(value), T(0)); };
+        const auto weight = [](T value) { return value == value ? T(1) : T(0); };
+
+        if (!lacked)
+            pass_rows(group, sample, ring);
+        if constexpr (!Form::Averages) {
+            __syncthreads();
+            return false;
+        }
+        if (!lacked) {
+            put_whole_weights(group);
+            if (__syncthreads_or(lacks) == 0)
+                return false;
+        }
+        lacks = false;
+        pass_rows(group, present, ring);
+        pass_rows(group, weight, ring + Form::RingSamples);
+        return __syncthreads_or(lacks) != 0;
+    }
+
+    /* The other taps of a thread's samples, from a row on. */
+    CUDA_INLINE void chain_columns(const T *from, int number, T (&sums)[Below][Pack]) const
+    {
 #pragma unroll
         for (int o = 0; o < Below; o++)
             cuda_fill(sums[o], -T(0));
         axis_chain_lines<Form::Slots, true>(
             job.down,
-            [&](int k, T(&row)[Pack]) { cuda_load_packs<Pack>(passed(number + k) + lane * Pack, row); },
+            [&](int k, T(&row)[Pack]) {
+                cuda_load_packs<Pack>(from + passed(number + k) + lane * Pack, row);
+            },
             sums);
+    }
+
+    /* Those of the samples that the group is the last for. */
+    CUDA_INLINE void pass_columns(int group, bool lacks) const
+    {
+        const int own = (group - 1) * Rows + warp * Below, x = begin + lane * Pack;
+        const int number = own + skipped;
+        T sums[Below][Pack];
+
+        chain_columns(ring, number, sums);
         if (job.edge.rule == EDGE_HOLD) {
 #pragma unroll
             for (int o = 0; o < Below; o++) {
                 if (job.down.leaves(first + own + o, job.rows))
-                    cuda_load_packs<Pack>(passed(number - job.down.low + o) + lane * Pack, sums[o]);
+                    cuda_load_packs<Pack>(ring + passed(number - job.down.low + o) + lane * Pack, sums[o]);
             }
         }
-        if (own < count && x < job.nx)
-            store(first + own, min(Below, count - own), x, sums);
+        if (own < count && x < job.nx) {
+            const long long place = layer * job.layer + (first + own) * job.row;
+            const int rows = min(Below, count - own);
+            if (job.sharpens || lacks)
+                finish(job.from + place + x, number, rows, sums);
+#pragma unroll
+            for (int o = 0; o < Below; o++) {
+                if (o < rows)
+                    cuda_store_columns<Pack>(job.to + place + o * job.row, x, x, job.nx, sums[o]);
+            }
+        }
     }
 
-    CUDA_INLINE void store(int y, int rows, int x, T (&sums)[Below][Pack]) const
+    /* What reads the samples themselves again, which begin in `from`: they become sharp, or averages. */
+    CUDA_INLINE void finish(const T *from, int number, int rows, T (&sums)[Below][Pack]) const
     {
-        const long long place = layer * job.layer + y * job.row;
+        T originals[Below][Pack]; /* loads of all lines are under way together */
 
-        if (job.sharpens) {
-            T originals[Below][Pack]; /* loads of all lines are under way together */
 #pragma unroll
-            for (int o = 0; o < Below; o++)
-                cuda_load_packs<Pack>(job.from + place + min(o, rows - 1) * job.row + x, originals[o]);
+        for (int o = 0; o < Below; o++)
+            cuda_load_packs<Pack>(from + min(o, rows - 1) * job.row, originals[o]);
+        if constexpr (Form::Averages) {
+            T weights[Below][Pack];
+            chain_columns(ring + Form::RingSamples, number, weights);
+#pragma unroll
+            for (int o = 0; o < Below; o++) {
+#pragma unroll
+                for (int i = 0; i < Pack; i++)
+                    sums[o][i] = originals[o][i] == originals[o][i]
+                                     ? cuda_average(sums[o][i], weights[o][i], job.whole)
+                                     : originals[o][i];
+            }
+        } else {
             axis_sharpen(job.amount, originals, sums);
-        }
-#pragma unroll
-        for (int o = 0; o < Below; o++) {
-            if (o < rows)
-                cuda_store_columns<Pack>(job.to + place + o * job.row, x, x, job.nx, sums[o]);
         }
     }
 
@@ -247,6 +328,7 @@ template <typename Form> struct pair_walk {
     CUDA_INLINE void run() const
     {
         const int groups = Form::groups(count), from = first + job.down.low;
+        bool lacked = false;
 
         axis_look_up(sources, groups * Rows, from - skipped, from, from + count - 1 + job.down.span - 1,
                      job.edge.rule, job.rows);
@@ -256,12 +338,12 @@ template <typename Form> struct pair_walk {
         for (int group = 0; group < groups; group++) {
             cuda_await_copies<0>();
             __syncthreads();
-            pass_rows(group);
-            __syncthreads();
+            const bool lacks = pass_group(group, lacked);
             if (group + 1 < groups)
                 fetch(group + 1);
             if (group > 0)
-                pass_columns(group);
+                pass_columns(group, lacks || lacked);
+            lacked = lacks;
         }
     }
 };
@@ -288,14 +370,14 @@ bool is_dense(const struct op *pass, struct reach reach)
 }
 
 /* Whether the second pass goes along the planes. */
-bool goes_along_planes(const struct op *op)
+bool goes_along_planes(const struct op *passes)
 {
-    return cuda_span(op->passes[1].plane) > 0;
+    return cuda_span(passes[1].plane) > 0;
 }
 
-struct reach reach_down(const struct op *op)
+struct reach reach_down(const struct op *passes)
 {
-    return goes_along_planes(op) ? op->passes[1].plane : op->passes[1].row;
+    return goes_along_planes(passes) ? passes[1].plane : passes[1].row;
 }
 
 template <typename T>
@@ -309,17 +391,19 @@ void take_taps(const struct op *pass, struct reach reach, int skipped, pair_taps
 /* Planes of each channel; or rows of each channel, where planes are the rows of a job. */
 long long layers_of(const struct op *op, const struct shape *shape, size_t planes)
 {
-    return static_cast<long long>(shape->channels * (goes_along_planes(op) ? shape->rows : planes));
+    return static_cast<long long>(op->channels *
+                                  (goes_along_planes(cuda_passes_of(op)) ? shape->rows : planes));
 }
 
 /* The launch of an op, without its fields. */
-template <typename T>
-pair_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                   struct range planes)
+template <typename Form>
+pair_job<typename Form::T> job_of(const struct cuda_limits *limits, const struct op *op,
+                                  const struct shape *shape, struct range planes)
 {
-    using form = pair_form<T>;
-    const bool along_planes = goes_along_planes(op);
-    const int low = static_cast<int>(op->passes[0].x.low);
+    using T = typename Form::T;
+    const struct op *const passes = cuda_passes_of(op);
+    const bool along_planes = goes_along_planes(passes);
+    const int low = static_cast<int>(passes[0].x.low);
     pair_job<T> job = {};
 
     job.nx = static_cast<int>(shape->nx);
@@ -329,18 +413,23 @@ pair_job<T> job_of(const struct cuda_limits *limits, const struct op *op, const 
     job.end = along_planes ? job.first + static_cast<int>(planes.count) : job.rows;
     job.channel_layers = along_planes ? static_cast<int>(shape->rows) : 1;
     job.layers = static_cast<int>(layers_of(op, shape, planes.count));
-    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, form::Columns));
+    job.own_layers = static_cast<int>(op->channels) * job.channel_layers;
+    job.plane_layers = job.channels * job.channel_layers;
+    job.tiles = static_cast<int>(cuda_ceil_divide(job.nx, Form::Columns));
     job.sharpens = op_sharpens(op);
-    job.amount = static_cast<T>(op->passes[1].amount);
-    take_taps(&op->passes[0], op->passes[0].x, axis_places_before<form::Pack>(low) + low, &job.x);
-    take_taps(&op->passes[1], reach_down(op), 0, &job.down);
+    job.amount = static_cast<T>(passes[1].amount);
+    job.whole = static_cast<T>(op->whole[0]);
+    take_taps(&passes[0], passes[0].x, axis_places_before<Form::Pack>(low) + low, &job.x);
+    take_taps(&passes[1], reach_down(passes), 0, &job.down);
+    for (size_t i = 0; i < passes[0].tap_count; i++)
+        job.whole_x += static_cast<T>(passes[0].taps[i].weight);
     job.chunk = static_cast<int>(cuda_strip_rows(static_cast<long long>(job.tiles) * job.layers,
-                                                 job.end - job.first, form::Rows, form::Rows,
-                                                 limits->multiprocessors * form::Blocks, form::MostRows));
+                                                 job.end - job.first, Form::Rows, Form::Rows,
+                                                 limits->multiprocessors * Form::Blocks, Form::MostRows));
     return job;
 }
 
-template <typename T> dim3 grid_of(const pair_job<T> &job)
+template <typename Form> dim3 grid_of(const pair_job<typename Form::T> &job)
 {
     return dim3(cuda_blocks(static_cast<long long>(job.tiles) * job.layers *
                             cuda_ceil_divide(job.end - job.first, job.chunk)));
@@ -357,71 +446,89 @@ template <typename Form> double waste_of(int rows)
    Walks are shorter than they may be only where the device is not full. */
 #define MOST_WASTE 1.3
 
-template <typename T> bool separable_2d_shape(const struct cuda_question *asked, struct cuda_form *form)
+template <typename Form> bool describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    using pair = pair_form<T>;
-    const struct op *op = asked->op;
+    const struct op *op = asked->op, *const passes = cuda_passes_of(op);
     const struct shape *shape = asked->shape;
+    const int most = pair_taps<typename Form::T>::Most;
+    const size_t around = Form::Averages ? 2 : 0,
+                 rows = goes_along_planes(passes) ? shape->planes : shape->rows;
 
-    if (op->pass_count != 2 || op->weighed > 0 || !is_dense(&op->passes[0], op->passes[0].x) ||
-        !is_dense(&op->passes[1], reach_down(op)) || op->passes[0].tap_count > pair_taps<T>::Most ||
-        op->passes[1].tap_count > pair_taps<T>::Most)
+    if (op->pass_count != 2 + around || !is_dense(&passes[0], passes[0].x) ||
+        !is_dense(&passes[1], reach_down(passes)) || cuda_span(passes[0].x) >= most ||
+        cuda_span(reach_down(passes)) >= most)
         return cuda_refuse(asked->refusal,
-                           "two joined windows, the first along x, have no gaps and at most %d taps",
-                           pair_taps<T>::Most);
+                           "two joined windows, the first along x, have no gaps and at most %d taps", most);
+    if (Form::Averages && op->edge == EDGE_HOLD)
+        return cuda_refuse(asked->refusal, "averages of what is there are joined where no sample is held");
     if (cuda_is_beyond_32_bits(asked))
         return false;
-    const size_t rows = goes_along_planes(op) ? shape->planes : shape->rows;
     if (layers_of(op, shape, shape->planes) *
-            cuda_ceil_divide(static_cast<long long>(shape->nx), pair::Columns) >
-        INT32_MAX / cuda_ceil_divide(static_cast<long long>(rows), pair::Rows))
+            cuda_ceil_divide(static_cast<long long>(shape->nx), Form::Columns) >
+        INT32_MAX / cuda_ceil_divide(static_cast<long long>(rows), Form::Rows))
         return cuda_refuse(asked->refusal, "the grid is too large for a launch");
-    const pair_job<T> job = job_of<T>(asked->limits, op, shape, {0, shape->planes});
+    const auto job = job_of<Form>(asked->limits, op, shape, {0, shape->planes});
     if (asked->wish->rung == NULL &&
-        waste_of<pair>(std::min(job.end - job.first, pair::MostRows)) > MOST_WASTE)
+        waste_of<Form>(std::min(job.end - job.first, Form::MostRows)) > MOST_WASTE)
         return cuda_refuse(asked->refusal, "there are too few rows for passes to be joined");
-    form->tile_x = pair::Columns;
-    form->tile_y = pair::Rows;
-    form->coarsen = pair::Below;
-    form->block = dim3(pair::Threads);
-    form->grid = grid_of(job);
-    form->shared_bytes = pair::shared_bytes(job);
-    form->kernel = reinterpret_cast<const void *>(&pair_kernel<pair>);
-    form->bytes_per_update = sizeof(T) * (2 + (job.sharpens ? 1 : 0));
+    form->tile_x = Form::Columns;
+    form->tile_y = Form::Rows;
+    form->coarsen = Form::Below;
+    form->block = dim3(Form::Threads);
+    form->grid = grid_of<Form>(job);
+    form->shared_bytes = Form::shared_bytes(job);
+    form->kernel = reinterpret_cast<const void *>(&pair_kernel<Form>);
+    form->bytes_per_update = sizeof(typename Form::T) * (2 + (job.sharpens ? 1 : 0));
     form->operations_per_update =
-        waste_of<pair>(std::min(job.chunk, job.end - job.first)) * (cuda_operations(op) + pair::Overhead);
-    form->reached = pair::Reached;
-    if (!pair::serves(asked->limits->code))
+        waste_of<Form>(std::min(job.chunk, job.end - job.first)) * (cuda_operations(op) + Form::Overhead);
+    form->reached = Form::Reached;
+    if (!Form::serves(asked->limits->code))
         return cuda_refuse(asked->refusal, "two passes are joined on devices of 9.0 and 10.x");
-    return form->shared_bytes <= asked->limits->shared_per_multiprocessor / pair::Blocks ||
+    return form->shared_bytes <= asked->limits->shared_per_multiprocessor / Form::Blocks ||
            cuda_refuse(asked->refusal,
                        "two joined passes want room for %d blocks of %zu bytes of shared memory",
-                       pair::Blocks, form->shared_bytes);
+                       Form::Blocks, form->shared_bytes);
 }
 
-template <typename T> cudaError_t separable_2d_launch(const struct cuda_job *from)
+template <typename Form> cudaError_t launch(const struct cuda_job *from)
 {
-    using form = pair_form<T>;
+    using T = typename Form::T;
     const struct op *op = from->op->op;
     const struct shape shape = cuda_shape_of(from);
-    const bool along_planes = goes_along_planes(op);
+    const bool along_planes = goes_along_planes(cuda_passes_of(op));
     const long long first_plane = along_planes ? 0 : static_cast<long long>(from->planes.first);
     const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
-    const auto kernel = pair_kernel<form>;
+    const auto kernel = pair_kernel<Form>;
 
     if (from->planes.count == 0)
         return cudaSuccess;
-    pair_job<T> job = job_of<T>(from->limits, op, &shape, from->planes);
+    pair_job<T> job = job_of<Form>(from->limits, op, &shape, from->planes);
     job.from = source.row(first_plane, 0, 0);
     job.to = static_cast<const cuda_view<T> *>(from->to)->row(first_plane, 0, 0);
     job.row = along_planes ? source.plane_stride() : source.pitch;
     job.layer = along_planes ? source.pitch : source.pitch * source.rows;
     job.edge = cuda_edge_of<T>(from->op);
-    const size_t shared = form::shared_bytes(job);
+    const size_t shared = Form::shared_bytes(job);
     const cudaError_t error = cuda_permit_shared(kernel, shared);
     return error != cudaSuccess
                ? error
-               : CUDA_LAUNCH(from->stream, grid_of(job), dim3(form::Threads), shared, kernel, job);
+               : CUDA_LAUNCH(from->stream, grid_of<Form>(job), dim3(Form::Threads), shared, kernel, job);
+}
+
+/* Call act with the form for an op. */
+template <typename T, typename Act> auto with_form(const struct op *op, Act act)
+{
+    return op->weighed > 0 ? act(pair_form<T, true>()) : act(pair_form<T, false>());
+}
+
+template <typename T> bool separable_2d_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    return with_form<T>(asked->op, [=](auto chosen) { return describe<decltype(chosen)>(asked, form); });
+}
+
+template <typename T> cudaError_t separable_2d_launch(const struct cuda_job *job)
+{
+    return with_form<T>(job->op->op, [=](auto chosen) { return launch<decltype(chosen)>(job); });
 }
 
 } // namespace

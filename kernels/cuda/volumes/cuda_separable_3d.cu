@@ -516,8 +516,6 @@ template <typename Form> struct separable_walk {
             return;
         if constexpr (Form::Sharpens)
             sharpen(tile + column_at, Form::Columns, sums[0]);
-        if constexpr (Form::Marks)
-            look_for_nan(plane, sums[0]);
         if constexpr (Form::Averages)
             average(tile + column_at, tile + Form::TileSamples + column_at, sums[0]);
         if (Form::StoresWhole && stored_columns == Wide && stored_rows == Samples && !holds)
@@ -539,6 +537,8 @@ template <typename Form> struct separable_walk {
                 cuda_fill(values[o], outside);
         }
         chain_planes(values);
+        if constexpr (Form::Marks)
+            look_for_nan(plane, values);
         store_ready(plane, tile, values);
     }
 
@@ -657,10 +657,9 @@ static bool is_whole(const struct op *pass, int x, int row, int plane)
 static int separable_radius(const struct op *op)
 {
     const int radius = op->x.high;
-    const size_t around = op->weighed > 0 ? 1 : 0; /* before the passes, and behind them */
-    const struct op *passes = op->passes + around;
+    const struct op *passes = cuda_passes_of(op);
 
-    return op->pass_count == 3 + 2 * around && radius >= 1 && radius <= MOST_RADIUS &&
+    return op->pass_count == (op->weighed > 0 ? 5 : 3) && radius >= 1 && radius <= MOST_RADIUS &&
                    is_whole(&passes[0], radius, 0, 0) && is_whole(&passes[1], 0, radius, 0) &&
                    is_whole(&passes[2], 0, 0, radius)
                ? radius
@@ -787,7 +786,7 @@ template <typename Form> static cudaError_t launch(const struct cuda_job *from)
 {
     using T = typename Form::T;
     const struct op *op = from->op->op;
-    const struct op *const passes = op->passes + (op->weighed > 0 ? 1 : 0);
+    const struct op *const passes = cuda_passes_of(op);
     const auto kernel = separable_kernel<Form>;
     separable_job<Form> job = separable_job<Form>();
 
