@@ -367,8 +367,7 @@ static bool onlooker_finish(void *state, struct peers *peers, struct fault *faul
     return true;
 }
 
-static const struct observer_kind onlooker_kind = {"onlooker", NULL, onlooker_begin, onlooker_see,
-                                                   onlooker_finish};
+static const struct observer_kind onlooker_kind = {NULL, onlooker_begin, onlooker_see, onlooker_finish};
 
 /* ---- a run ---- */
 

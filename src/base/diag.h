@@ -15,7 +15,6 @@ extern "C" {
 enum status {
 #define STATUS(name, number, words) STATUS_##name = number,
 #include "statuses.def"
-#undef STATUS
 };
 
 /* The status of two pieces of work, one after the other: that of the first one that failed. --until that was

@@ -260,7 +260,7 @@ bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fl
     struct fleet fleet = fleet_of(bench, &bench->best.form, count);
     bool done = true;
 
-    *row = (struct bench_fleet_row){.count = count, .form = bench->best.form};
+    *row = (struct bench_fleet_row){.count = count};
     /* Even the smallest share must hold what both of its neighbours take from it, side by side. */
     *fits = count <= bench->shape.planes && 2 * fleet.shares.halo <= bench->shape.planes / count;
     if (!*fits)

@@ -19,7 +19,6 @@ struct bench_share {
 /* A kernel on several devices. */
 struct bench_fleet_row {
     size_t count;
-    struct form form;
     bool equal;
     double seconds; /* of one step */
     struct bench_share shares[DEVICES_MOST];

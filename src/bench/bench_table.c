@@ -10,7 +10,6 @@
 #include "plot.h"
 
 #include <math.h>
-#include <string.h>
 
 static unsigned threads_of(const struct form *form)
 {
@@ -318,11 +317,8 @@ static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_
 
 static void print_json_share(struct json *json, const struct bench_share *share)
 {
-    char device[64];
-
-    snprintf(device, sizeof device, "%s:%d", share->backend, share->index);
     json_begin_object(json, NULL);
-    json_text(json, "device", device);
+    json_format(json, "device", "\"%s:%d\"", share->backend, share->index);
     json_number(json, "compute", share->compute);
     json_number(json, "handed_bytes", share->handed_bytes);
     json_number(json, "handed_seconds", share->handing);
@@ -338,7 +334,7 @@ static void print_json_fleet(struct bench_case *bench, const struct bench_fleet_
     if (row == NULL) {
         json_text(&json, "refused", SMALL_SHARES);
     } else {
-        json_count(&json, "steps", row->form.steps);
+        json_count(&json, "steps", bench->best.form.steps);
         json_flag(&json, "equal", row->equal);
     }
     if (row != NULL && row->equal) {

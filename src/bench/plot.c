@@ -37,14 +37,6 @@ static const char ink[] = "#222222", faint[] = "#dddddd", grey[] = "#666666", pl
 
 enum anchor { START, MIDDLE, END };
 
-static void svg_close(struct svg *svg)
-{
-    if (svg->stream != NULL)
-        fclose(svg->stream);
-    free(svg->text);
-    *svg = (struct svg){.stream = NULL};
-}
-
 /* Every element goes through here, so that the picture becomes as large as what is drawn on it. */
 static void reach(struct svg *svg, double x, double y)
 {
@@ -148,7 +140,9 @@ bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 
 void plot_close(struct plot *plot)
 {
-    svg_close(&plot->svg);
+    if (plot->svg.stream != NULL)
+        fclose(plot->svg.stream);
+    free(plot->svg.text);
     mem_free(plot->bars);
     if (plot->file != NULL)
         file_out_close(plot->file);
@@ -356,7 +350,6 @@ static void draw_points(struct plot *plot, const struct plot_checks *checks, con
 
     /* Dots are drawn after the whole curve, so that they lie on top of it. */
     for (int dots = 0; dots < (count <= DOTS_MOST ? 2 : 1); dots++) {
-        drawn = 0;
         for (size_t i = 0; i < count; i++) {
             struct convergence_check check = convergence_at(checks->convergence, i);
             double x = left + (double)check.step / end * PLOT_WIDTH;

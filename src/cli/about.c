@@ -78,7 +78,6 @@ static void print_statuses(FILE *stream)
     static const char *const statuses[] = {
 #define STATUS(name, number, words) #number " " words,
 #include "base/statuses.def"
-#undef STATUS
     };
     const size_t count = sizeof statuses / sizeof *statuses;
     size_t column = (size_t)fprintf(stream, "Exit status:");
@@ -147,7 +146,8 @@ static void end_list(struct lists *lists)
         json_end_array(&lists->json);
 }
 
-/* A line of two columns, or an object. Names of members and their texts take turns, up to NULL. */
+/* A line of two columns, or an object. Names of members and their texts take turns, up to NULL; a
+   line needs none. */
 static void list(struct lists *lists, const char *left, const char *right, const char *const *members)
 {
     if (!lists->as_json) {
@@ -226,20 +226,17 @@ static void list_devices(struct lists *lists)
 static void list_link(struct lists *lists, const struct backend *backend, unsigned first, unsigned second)
 {
     bool reach = backend->reaches((int)first, (int)second) && backend->reaches((int)second, (int)first);
-    char names[2][64], form[132];
+    char form[132];
 
-    snprintf(names[0], sizeof names[0], "%s:%u", backend->name, first);
-    snprintf(names[1], sizeof names[1], "%s:%u", backend->name, second);
     if (!lists->as_json) {
-        snprintf(form, sizeof form, "%s %s", names[0], names[1]);
-        fprintf(lists->json.stream, "  %-30s %s\n", form,
-                reach ? "each reads the other's memory" : "through the host's memory");
+        snprintf(form, sizeof form, "%s:%u %s:%u", backend->name, first, backend->name, second);
+        list(lists, form, reach ? "each reads the other's memory" : "through the host's memory", NULL);
         return;
     }
     json_begin_object(&lists->json, NULL);
     json_begin_array(&lists->json, "devices");
-    json_text(&lists->json, NULL, names[0]);
-    json_text(&lists->json, NULL, names[1]);
+    json_format(&lists->json, NULL, "\"%s:%u\"", backend->name, first);
+    json_format(&lists->json, NULL, "\"%s:%u\"", backend->name, second);
     json_end_array(&lists->json);
     json_flag(&lists->json, "peer_access", reach);
     json_end_object(&lists->json);

@@ -73,11 +73,6 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         note_promise(output, written);
 }
 
-static const struct stage *last_stage(const struct job *job)
-{
-    return &job->stages[job->stage_count - 1];
-}
-
 /* ---- options that change nothing ---- */
 
 /* An option of a stage, and what makes it of no use: to one stage, whose name comes first, and to all. */
@@ -225,7 +220,7 @@ void notes_beforehand(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct source *source = &pipeline->input.source;
-    const struct stage *last = last_stage(&pipeline->job);
+    const struct stage *last = job_last_stage(&pipeline->job);
     const char *input = phrase_input(request->input);
 
     /* Who computes, what the input was taken for, then what the outputs' names promise. */
@@ -438,7 +433,7 @@ void notes_outcome(const struct pipeline *pipeline)
     note_loss(output, &loss);
     note_tees(pipeline);
     if (summary->unreached)
-        note_unreached(output, last_stage(&pipeline->job), summary->last_change);
+        note_unreached(output, job_last_stage(&pipeline->job), summary->last_change);
 }
 
 void notes_left_out(const struct pipeline *pipeline)

@@ -267,15 +267,14 @@ bool option_edge(struct parsing *parsing, const char *value)
 
 bool option_axes(struct parsing *parsing, const char *value)
 {
+    const char *axis = value;
     unsigned axes = 0;
 
-    for (const char *axis = value; *axis != '\0'; axis++) {
-        if (*axis < 'x' || *axis > 'z' || axes & 1U << (*axis - 'x'))
-            return option_refuse(parsing, value, "some of x, y and z, each once, such as xy");
+    for (; *axis >= 'x' && *axis <= 'z' && !(axes & 1U << (*axis - 'x')); axis++)
         axes |= 1U << (*axis - 'x');
-    }
     parsing->stage->axes = axes;
-    return axes != 0 || option_refuse(parsing, value, "some of x, y and z, each once, such as xy");
+    return (axes != 0 && *axis == '\0') ||
+           option_refuse(parsing, value, "some of x, y and z, each once, such as xy");
 }
 
 bool option_sigma(struct parsing *parsing, const char *value)
@@ -299,10 +298,8 @@ bool option_sigma(struct parsing *parsing, const char *value)
 static bool is_of_sums(const char *name)
 {
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
-        for (const struct rung *rung = devices_backends[i]->sum_rungs; rung->name != NULL; rung++) {
-            if (strcmp(rung->name, name) == 0)
-                return true;
-        }
+        if (devices_has_rung(devices_backends[i]->sum_rungs, name))
+            return true;
     }
     return false;
 }

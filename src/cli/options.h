@@ -3,7 +3,6 @@
 #define OPTIONS_H
 
 #include "base/diag.h"
-#include "model/stage.h"
 #include "format/format.h"
 #include "plan/job.h"
 #include "plan/plan.h"

@@ -51,7 +51,7 @@ struct drawing {
     const struct grid *grid;
     struct panel panels[SECTIONS_MOST];
     struct window grey, change;
-    size_t column_width, left;
+    size_t column_width;
     struct canvas canvas; /* of no extents while the layout is being measured */
     size_t width, height; /* what is needed */
 };
@@ -187,6 +187,13 @@ static void draw_text(struct drawing *drawing, size_t x, size_t y, const char *t
     take_room(drawing, x + canvas_text_width(text), y + CANVAS_LINE);
 }
 
+/* A line of text; returns where the next one begins. */
+static size_t draw_line(struct drawing *drawing, const char *text, size_t top)
+{
+    draw_text(drawing, MARGIN, top, text);
+    return top + CANVAS_LINE;
+}
+
 static size_t column_left(const struct drawing *drawing, enum column column)
 {
     return MARGIN + column * (drawing->column_width + GAP);
@@ -295,8 +302,7 @@ static size_t draw_section(struct drawing *drawing, const struct section *sectio
     char text[128];
 
     title(drawing, section, panel, text, sizeof text);
-    draw_text(drawing, MARGIN, top, text);
-    top += CANVAS_LINE;
+    top = draw_line(drawing, text, top);
     for (enum column column = BEFORE; panel->ends != NULL && column < COLUMNS; column++)
         draw_ends(drawing, panel, column, top);
     top += panel->ends != NULL ? CANVAS_LINE : 0;
@@ -319,12 +325,6 @@ static size_t draw_ramp(struct drawing *drawing, enum column column, const char 
     draw_text(drawing, left, top, range);
     draw_text(drawing, left, top + CANVAS_LINE, choice);
     return top + 2 * CANVAS_LINE;
-}
-
-static size_t draw_line(struct drawing *drawing, const char *text, size_t top)
-{
-    draw_text(drawing, MARGIN, top, text);
-    return top + CANVAS_LINE;
 }
 
 /* The key of a ramp: the ends of its window, and the share of the values that lie within. */
@@ -360,11 +360,12 @@ static size_t draw_nan_key(struct drawing *drawing, size_t top)
 static bool is_reduced(const struct drawing *drawing)
 {
     const struct sections *sections = &drawing->preview->sections;
-    const size_t extents[3] = {drawing->grid->nx, drawing->grid->ny, drawing->grid->nz};
+    const struct grid *grid = drawing->grid;
 
     for (size_t i = 0; i < sections->count; i++) {
         const struct section *section = &sections->list[i];
-        if (section->columns < extents[section->across] || section->rows < extents[section->down])
+        if (section->columns < grid_extent(grid, section->across) ||
+            section->rows < grid_extent(grid, section->down))
             return true;
     }
     return false;

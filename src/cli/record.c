@@ -4,7 +4,6 @@
 #include "format/format.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A NaN that was computed has a sign, which means nothing and would be printed. */

@@ -410,10 +410,8 @@ static void print_shares(struct json *json, const struct plan *plan, const struc
     json_begin_array(json, "shares");
     for (size_t i = 0; i < plan->shares.held; i++) {
         const struct lane *lane = &plan->lanes[i];
-        char device[64];
-        snprintf(device, sizeof device, "%s:%d", lane->backend->name, lane->index);
         json_begin_object(json, NULL);
-        json_text(json, "device", device);
+        json_format(json, "device", "\"%s:%d\"", lane->backend->name, lane->index);
         json_number(json, "compute", summary->shares[i].compute);
         json_count(json, "handed_bytes", summary->shares[i].handed_bytes);
         json_number(json, "handed_seconds", summary->shares[i].handing);

@@ -67,7 +67,7 @@ struct tee_list {
 /* A tee is what a run with fewer steps would put out; refuse jobs that have no such states. */
 static bool check_job(const struct job *job, struct fault *fault)
 {
-    const struct stage *last = &job->stages[job->stage_count - 1];
+    const struct stage *last = job_last_stage(job);
 
     if (last->until > 0.0)
         return fault_raise(fault, STATUS_USAGE,
@@ -130,7 +130,7 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
                          : options->frames.pattern != NULL ? "--frames"
                                                            : NULL;
     const struct job *job = &pipeline->job;
-    uint64_t steps = job->stages[job->stage_count - 1].steps;
+    uint64_t steps = job_last_stage(job)->steps;
     bool listed;
 
     if (option == NULL)
@@ -171,8 +171,7 @@ static bool open_drawings(struct company *company, struct fault *fault)
 /* Draw how the change of a step went down. */
 static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
 {
-    const struct job *job = &pipeline->job;
-    const struct stage *last = &job->stages[job->stage_count - 1];
+    const struct stage *last = job_last_stage(&pipeline->job);
     const struct convergence *convergence = &pipeline->summary.checks;
     size_t kept = convergence_kept(convergence);
     char title[160];

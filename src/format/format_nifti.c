@@ -294,7 +294,7 @@ static bool read_extents(struct source *source, const struct raw_header *raw, un
     for (unsigned i = 0; i < 3; i++)
         spacing[i] = real(raw, PIXDIM, i + 1);
     volume_set_spacing(source, spacing, 3);
-    source->header.millimetres = unit_millimetres(unit_of_nifti(units_code(raw)));
+    source->header.millimetres = unit_millimetres(unit_of_code(UNIT_NIFTI, units_code(raw)));
     return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
 }
 
@@ -919,7 +919,7 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
     else if (!make_header(sink, raw, fault))
         return false;
     if (origin == NULL && sink->header.millimetres > 0.0)
-        put_whole(raw, XYZT_UNITS, 0, unit_millimetre()->nifti);
+        put_whole(raw, XYZT_UNITS, 0, unit_millimetre()->codes[UNIT_NIFTI]);
     offset = sink->format->data_suffix != NULL ? 0 : version_of(raw)->size + extension;
     put_fields(sink, raw, datatype, offset);
     if (origin != NULL && volume_sink_is_cropped(sink, request))

@@ -125,7 +125,7 @@ static const struct length_unit *length_unit_of(const struct tiff_pages *pages)
 
     if (pages->text.unit[0] != '\0')
         return has_spacing ? unit_of_name(pages->text.unit) : NULL;
-    return unit_of_resolution(unit_of(pages));
+    return unit_of_code(UNIT_RESOLUTION, unit_of(pages));
 }
 
 /* The axes along which volumes follow each other, as the input has them. */
@@ -625,7 +625,7 @@ static void describe_distances(struct writer *writer, const struct tiff_pages *o
     if (writer->description == NULL && origin == NULL && header->millimetres > 0.0) {
         writer->unit = CENTIMETRES;
         for (unsigned axis = 0; axis < 2; axis++)
-            writer->distance[axis] /= unit_of_resolution(CENTIMETRES)->millimetres;
+            writer->distance[axis] /= unit_of_code(UNIT_RESOLUTION, CENTIMETRES)->millimetres;
     }
 }
 

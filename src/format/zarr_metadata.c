@@ -56,7 +56,6 @@ static const char *unit_of(const struct zarr_image *image, const struct header *
 void zarr_metadata_begin(struct zarr_image *image, const struct header *header, const struct source *origin)
 {
     static const char *const names[] = {"x", "y", "z"};
-    const size_t extents[] = {header->grid.nx, header->grid.ny, header->grid.nz};
     const bool is_same = origin != NULL && origin->format->family == FAMILY_ZARR;
     const struct zarr_source *zarr = is_same ? origin->state : NULL;
     const size_t channels = header_series_channels(header);
@@ -78,7 +77,7 @@ void zarr_metadata_begin(struct zarr_image *image, const struct header *header, 
             (struct zarr_axis){.name = names[axis],
                                .type = "space",
                                .unit = unit_of(image, header, axis),
-                               .extent = extents[axis],
+                               .extent = grid_extent(&header->grid, axis),
                                .scale = header->grid.spacing[axis],
                                .place = (double)header->first[axis] * header->grid.spacing[axis] +
                                         (image->zarr != NULL ? origin->header.geometry.origin[axis] : 0.0)};

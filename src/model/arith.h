@@ -305,12 +305,6 @@ ARITH_FN double arith_log2_series_f64(double square)
 #define twin(name)      name##_f32
 #define constant(name)  name##_F32
 #include "arith_twins.inl"
-#undef real
-#undef bits_of_real
-#undef order_of_real
-#undef number
-#undef twin
-#undef constant
 
 #define real            double
 #define bits_of_real    uint64_t
@@ -319,12 +313,6 @@ ARITH_FN double arith_log2_series_f64(double square)
 #define twin(name)      name##_f64
 #define constant(name)  name##_F64
 #include "arith_twins.inl"
-#undef real
-#undef bits_of_real
-#undef order_of_real
-#undef number
-#undef twin
-#undef constant
 
 /* Exactly. A normal number gets the exponent of the other bias, ∞ and NaN the highest one; a denormal number
    is the fraction of the least normal one. */

@@ -1,6 +1,6 @@
 /* Functions that differ in nothing but the type: arith.h includes this file once for each work type. Within,
    `real` is the type, `bits_of_real` the unsigned integer of its width, number(x) a literal of the type,
-   twin(name) the function and constant(NAME) the constant of the type. */
+   twin(name) the function and constant(NAME) the constant of the type. At its end all of them end, too. */
 
 /* The bits of a value, and the value of bits. */
 ARITH_FN bits_of_real twin(arith_bits)(real value)
@@ -482,3 +482,10 @@ ARITH_FN real twin(arith_point)(enum point_kind kind, real v, real a, real b, re
         return v;
     }
 }
+
+#undef real
+#undef bits_of_real
+#undef order_of_real
+#undef number
+#undef twin
+#undef constant

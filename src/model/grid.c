@@ -32,6 +32,13 @@ bool grid_check(const struct grid *grid, struct fault *fault)
     return true;
 }
 
+size_t grid_extent(const struct grid *grid, unsigned axis)
+{
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+
+    return extents[axis];
+}
+
 struct number_product grid_format_extents(const struct grid *grid)
 {
     return number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes);

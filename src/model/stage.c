@@ -294,14 +294,15 @@ bool stage_leaves_axes(const struct stage *stage)
     return isinf(stage->spacing[0]) || isinf(stage->spacing[1]) || isinf(stage->spacing[2]);
 }
 
-bool stage_reacts(const struct stage *stage)
+/* Whether it is heat with a reaction, which is not linear. */
+static bool reacts(const struct stage *stage)
 {
     return stage->heat.reacts && stage->heat.reaction != 0.0;
 }
 
 bool stage_keeps_constants(const struct stage *stage)
 {
-    return stage->filter->kind != FILTER_POINT && !stage_reacts(stage) &&
+    return stage->filter->kind != FILTER_POINT && !reacts(stage) &&
            fabs(stage_weight(stage) - 1.0) <= SUM_TOLERANCE;
 }
 
@@ -462,7 +463,7 @@ bool stage_takes_values(const struct stage *stage)
     if (stage->steps == 0 || intensity_is_plain(&stage->intensity))
         return false;
     if (stage->filter->kind != FILTER_POINT)
-        return stage_reacts(stage);
+        return reacts(stage);
     return follows == POINT_TAKES_VALUES || follows == POINT_MAKES_VALUES ||
            (follows == POINT_TAKES_SIZES && stage->intensity.intercept != 0.0);
 }

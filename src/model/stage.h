@@ -65,9 +65,6 @@ const char *stage_axes(const struct stage *stage, char text[4]);
 /* Whether it leaves an axis of the grid alone. */
 bool stage_leaves_axes(const struct stage *stage);
 
-/* Whether it is heat with a reaction, which is not linear. */
-bool stage_reacts(const struct stage *stage);
-
 /* Whether a grid of one value comes out with that value, edges aside: by its kind, or of taps by their sum,
    which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
 bool stage_keeps_constants(const struct stage *stage);

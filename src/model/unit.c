@@ -13,14 +13,17 @@
 /* Rows name their members in order. Among the names of the micrometre are the micro sign and the Greek letter
    in UTF-8, and the sign in Latin-1 and as Java and XML escape it. */
 static const struct length_unit units[] = {
-    {1.0, "mm", "millimeter", 2, 0, NAMES("mm", "millimeter", "millimetre", "millimeters")},
-    {1000.0, "m", "meter", 1, 0, NAMES("m", "meter", "metre", "meters")},
-    {1e-3, "um", "micrometer", 3, 0,
+    {1.0, "mm", "millimeter", NAMES("mm", "millimeter", "millimetre", "millimeters"), {2, 0}},
+    {1000.0, "m", "meter", NAMES("m", "meter", "metre", "meters"), {1, 0}},
+    {1e-3,
+     "um",
+     "micrometer",
      NAMES("micron", "um", "microns", "micrometer", "micrometre", "\302\265m", "\316\274m", "\265m",
-           "\\u00B5m", "&#181;m", "&#xB5;m")},
-    {1e-6, "nm", "nanometer", 0, 0, NAMES("nm", "nanometer", "nanometre", "nanometers")},
-    {10.0, "cm", "centimeter", 0, 3, NAMES("cm", "centimeter", "centimetre", "centimeters")},
-    {25.4, "in", "inch", 0, 2, NAMES("inch", "in", "inches")},
+           "\\u00B5m", "&#181;m", "&#xB5;m"),
+     {3, 0}},
+    {1e-6, "nm", "nanometer", NAMES("nm", "nanometer", "nanometre", "nanometers"), {0, 0}},
+    {10.0, "cm", "centimeter", NAMES("cm", "centimeter", "centimetre", "centimeters"), {0, 3}},
+    {25.4, "in", "inch", NAMES("inch", "in", "inches"), {0, 2}},
 };
 enum { UNITS = sizeof units / sizeof *units };
 
@@ -35,19 +38,10 @@ const struct length_unit *unit_of_name(const char *name)
     return NULL;
 }
 
-const struct length_unit *unit_of_nifti(unsigned code)
+const struct length_unit *unit_of_code(enum unit_code format, unsigned code)
 {
     for (size_t i = 0; i < UNITS; i++) {
-        if (code != 0 && units[i].nifti == code)
-            return &units[i];
-    }
-    return NULL;
-}
-
-const struct length_unit *unit_of_resolution(unsigned code)
-{
-    for (size_t i = 0; i < UNITS; i++) {
-        if (code != 0 && units[i].resolution == code)
+        if (code != 0 && units[i].codes[format] == code)
             return &units[i];
     }
     return NULL;

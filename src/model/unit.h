@@ -2,19 +2,20 @@
 #ifndef UNIT_H
 #define UNIT_H
 
+/* Formats that number units: xyzt_units of NIfTI, and TIFF's ResolutionUnit. */
+enum unit_code { UNIT_NIFTI, UNIT_RESOLUTION, UNIT_CODES };
+
 struct length_unit {
     double millimetres;
-    const char *symbol;       /* in ASCII */
-    const char *udunits;      /* as UDUNITS names it, which OME-Zarr asks for */
-    unsigned nifti;           /* the code of xyzt_units; 0: none */
-    unsigned resolution;      /* that of TIFF's ResolutionUnit; 0: none */
-    const char *const *names; /* ends with NULL; descriptions are written with the first */
+    const char *symbol;         /* in ASCII */
+    const char *udunits;        /* as UDUNITS names it, which OME-Zarr asks for */
+    const char *const *names;   /* ends with NULL; descriptions are written with the first */
+    unsigned codes[UNIT_CODES]; /* 0: none */
 };
 
 /* The unit of such a name or code; NULL: it is not known. */
 const struct length_unit *unit_of_name(const char *name);
-const struct length_unit *unit_of_nifti(unsigned code);
-const struct length_unit *unit_of_resolution(unsigned code);
+const struct length_unit *unit_of_code(enum unit_code format, unsigned code);
 
 /* How many millimetres a unit is; 0 for NULL. */
 double unit_millimetres(const struct length_unit *unit);

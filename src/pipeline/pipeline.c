@@ -260,13 +260,6 @@ static void take_room(void *data)
 
 /* ---- the plan ---- */
 
-/* Before a plan is made nobody knows whether it takes a device. */
-static bool may_take_device(const struct pipeline *pipeline, const struct plan_request *request)
-{
-    return pipeline->request->budget != NULL && devices_backends[0] != &backend_cpu &&
-           (selection_is_free(request) || selection_names_device(request));
-}
-
 static void return_device(struct pipeline *pipeline)
 {
     if (pipeline->holds_device)
@@ -464,13 +457,13 @@ static size_t more_columns(size_t count)
    nearby. */
 static size_t read_along(const struct source *source, unsigned axis, size_t first, size_t count)
 {
-    const size_t extents[3] = {source->header.grid.nx, source->header.grid.ny, source->header.grid.nz};
+    const size_t extent = grid_extent(&source->header.grid, axis);
     const size_t grain = size_most(1, source->grain[axis]), begin = first / grain * grain;
     const uint64_t pixel = source->header.grid.channels * sample_size(source->header.type);
 
-    if (axis == 0 && grain == 1 && box_reads_between(extents[0] * pixel, count * pixel))
-        return extents[0];
-    return size_least(size_rounded_up(first + count, grain), size_most(extents[axis], first + count)) - begin;
+    if (axis == 0 && grain == 1 && box_reads_between(extent * pixel, count * pixel))
+        return extent;
+    return size_least(size_rounded_up(first + count, grain), size_most(extent, first + count)) - begin;
 }
 
 /* For all columns along x or y. */
@@ -705,8 +698,10 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     if (request.stats)
         request.observer_bytes += observer_stats_bytes(&pipeline->job);
     request.output_bytes = outputs_bytes(pipeline);
-    /* Pipelines beside this one leave it one device; the CPU needs none. */
-    if (may_take_device(pipeline, &request)) {
+    /* Pipelines beside this one leave it one device; the CPU needs none. Before a plan is made nobody knows
+       whether it takes a device. */
+    if (pipeline->request->budget != NULL && devices_backends[0] != &backend_cpu &&
+        (selection_is_free(&request) || selection_names_device(&request))) {
         pipeline->held_device = budget_take_device(pipeline->request->budget);
         pipeline->holds_device = true;
         request.alone = true;

@@ -5,7 +5,6 @@
 #define PIPELINE_H
 
 #include "base/diag.h"
-#include "base/file_in.h"
 #include "format/format.h"
 #include "plan/job.h"
 #include "plan/plan.h"

@@ -9,7 +9,6 @@
 
 #include "base/checksum.h"
 #include "base/mem.h"
-#include "base/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -89,11 +89,6 @@ static uint64_t place_of(const struct joint_spool *spool, size_t member, size_t 
     return begin_of(spool, member) + output * output_bytes(spool, member);
 }
 
-static uint64_t bytes_of(const struct joint_spool *spool)
-{
-    return begin_of(spool, spool->split->members);
-}
-
 /* All ranks together: rank 0 makes a file beside the first output, and the others join it. */
 static bool spool_open(struct joint_spool *spool, const struct job *job, const struct split *split,
                        size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
@@ -105,7 +100,7 @@ static bool spool_open(struct joint_spool *spool, const struct job *job, const s
     *spool = (struct joint_spool){.job = job, .split = split, .outputs = outputs};
     if (peers_lead(peers))
         done = file_out_open(&spool->file, file_out_name(first), fault) &&
-               offer_file(&offer, spool->file, 0, bytes_of(spool), fault);
+               offer_file(&offer, spool->file, 0, begin_of(spool, split->members), fault);
     return join_file(&offer, peers, done, path, &spool->joined, fault);
 }
 
@@ -333,14 +328,15 @@ static bool find_places(struct targets *targets, const struct job *job, const st
 /* The disk space that each file needs. */
 static size_t list_rooms(const struct targets *targets, struct preallocate_file *rooms)
 {
+    const struct joint_spool *spool = &targets->spool;
     size_t count = 0;
 
     for (size_t i = 0; i < targets->count; i++) {
         rooms[count] = sink_room(&targets->list[i].sink);
         count += rooms[count].file != NULL;
     }
-    if (targets->spool.file != NULL)
-        rooms[count++] = (struct preallocate_file){targets->spool.file, bytes_of(&targets->spool)};
+    if (spool->file != NULL)
+        rooms[count++] = (struct preallocate_file){spool->file, begin_of(spool, spool->split->members)};
     return count;
 }
 

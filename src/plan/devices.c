@@ -63,6 +63,17 @@ const struct backend *devices_backend(const char *name)
     return NULL;
 }
 
+bool devices_has_rung(const struct rung *rungs, const char *name)
+{
+    if (name == NULL)
+        return true;
+    for (; rungs->name != NULL; rungs++) {
+        if (strcmp(rungs->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool refuse_name(const char *name, struct fault *fault)
 {
     struct suggestion suggestion = suggest_for(name, strcspn(name, ":"));

@@ -17,12 +17,6 @@ bool forms_is_single(const struct stage *stage, const struct step *step)
     return stage->steps == 1 || seen || step->count > 1;
 }
 
-/* Whether a wish leaves the rung and its form to the backend. */
-static bool is_free(const struct rung_wish *wish)
-{
-    return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
-}
-
 /* Nobody has wishes for what stands between the stages asked for. */
 static struct rung_wish wish_for_stage(const struct forms_request *request, const struct stage *stage)
 {
@@ -64,7 +58,8 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     bool single = forms_is_single(stage, &step->step);
     struct rung_wish wish = wish_for_stage(request, stage);
 
-    if (is_free(&wish) && settle_by_wisdom(request, op, single, &step->forms[index]))
+    if (wish.rung == NULL && wish.tile_x == 0 && wish.coarsen == 0 &&
+        settle_by_wisdom(request, op, single, &step->forms[index]))
         return true;
     wish.steps = single ? 1 : 0;
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);

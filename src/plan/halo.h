@@ -4,7 +4,6 @@
 
 #include "base/diag.h"
 #include "model/grid.h"
-#include "model/region.h"
 #include "model/stage.h"
 #include "kernels/backend.h"
 

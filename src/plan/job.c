@@ -3,7 +3,6 @@
 
 #include "base/file_in.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/size.h"
 #include "format/gray_slice.h"
 #include "lower.h"
@@ -175,24 +174,28 @@ uint64_t job_pixels(const struct job *job)
     return (uint64_t)job->in.volumes * count[0] * count[1] * count[2];
 }
 
+const struct stage *job_last_stage(const struct job *job)
+{
+    return &job->stages[job->stage_count - 1];
+}
+
 bool job_waits_for_change(const struct job *job)
 {
-    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
+    return job->stage_count > 0 && job_last_stage(job)->until > 0.0;
 }
 
 /* A slice keeps two of three axes; the slower one becomes that of rows. */
 static void make_picture(struct grid *grid, unsigned axis)
 {
-    const double spacing[3] = {grid->spacing[0], grid->spacing[1], grid->spacing[2]};
-    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    const struct grid volume = *grid;
     unsigned across = axis == 0 ? 1 : 0, down = axis == 2 ? 1 : 2;
 
     grid->axes = 2;
-    grid->nx = extents[across];
-    grid->ny = extents[down];
+    grid->nx = grid_extent(&volume, across);
+    grid->ny = grid_extent(&volume, down);
     grid->nz = 1;
-    grid->spacing[0] = spacing[across];
-    grid->spacing[1] = spacing[down];
+    grid->spacing[0] = volume.spacing[across];
+    grid->spacing[1] = volume.spacing[down];
     grid->spacing[2] = 1.0;
 }
 
@@ -286,9 +289,8 @@ struct header job_written_after(const struct job *job, uint64_t steps)
     struct header header = job->written;
 
     header.values = values_of(job, steps);
-    header.intensity = header.values == VALUES_MAPPED
-                           ? (struct intensity){0.0, 0.0}
-                           : stage_intensity(&job->stages[job->stage_count - 1], steps);
+    header.intensity = header.values == VALUES_MAPPED ? (struct intensity){0.0, 0.0}
+                                                      : stage_intensity(job_last_stage(job), steps);
     return header;
 }
 
@@ -400,16 +402,16 @@ static void settle_mask(const struct source *mask, struct job *job)
 /* Where the column is in the box. */
 static struct region place_in_box(const struct job *job)
 {
-    const struct grid *grid = &job->in.grid;
-    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
     struct region place = job->region;
 
     for (unsigned axis = 0; axis < HALO_AXES; axis++) {
         place.first[axis] += job->columns.written.first[axis];
         place.count[axis] = job->columns.written.count[axis];
     }
-    for (unsigned axis = 0; axis < 3; axis++)
-        place.first[axis] = (place.first[axis] + extents[axis] - job->box.first[axis]) % extents[axis];
+    for (unsigned axis = 0; axis < 3; axis++) {
+        const size_t extent = grid_extent(&job->in.grid, axis);
+        place.first[axis] = (place.first[axis] + extent - job->box.first[axis]) % extent;
+    }
     return place;
 }
 
@@ -443,16 +445,13 @@ static struct range column_along(const struct job *job, unsigned axis, size_t in
 
 static struct range box_along(const struct job *job, unsigned axis, size_t index)
 {
-    const struct grid *grid = &job->in.grid;
-
     return halo_widen(&job->columns.halos[axis], column_along(job, axis, index),
-                      axis == 0 ? grid->nx : grid->ny);
+                      grid_extent(&job->in.grid, axis));
 }
 
 void job_go_to_column(struct job *job, size_t index)
 {
     const size_t at[HALO_AXES] = {index % job->columns.count[0], index / job->columns.count[0]};
-    const size_t extents[HALO_AXES] = {job->in.grid.nx, job->in.grid.ny};
     const struct region region = job->region;
     struct columns *columns = &job->columns;
 
@@ -460,12 +459,12 @@ void job_go_to_column(struct job *job, size_t index)
     columns->written = (struct region){{0, 0, 0}, {region.count[0], region.count[1], region.count[2]}};
     for (unsigned axis = 0; axis < plane_axes(&job->in.grid); axis++) {
         const struct range column = column_along(job, axis, at[axis]), box = box_along(job, axis, at[axis]);
-        const bool goes_around = box.first + box.count > extents[axis];
+        const size_t extent = grid_extent(&job->in.grid, axis);
+        const bool goes_around = box.first + box.count > extent;
         /* A box that needs less than the largest one begins earlier where the grid ends. */
         columns->written.first[axis] = column.first - region.first[axis];
         columns->written.count[axis] = column.count;
-        job->box.first[axis] =
-            goes_around ? box.first : size_least(box.first, extents[axis] - job->box.count[axis]);
+        job->box.first[axis] = goes_around ? box.first : size_least(box.first, extent - job->box.count[axis]);
     }
     job->kept = place_in_box(job);
     count_kept(job, &job->decode);
@@ -547,7 +546,7 @@ static bool settle(const struct job_request *request, const struct source *sourc
     settle_mask(mask, job);
     if (!job_cut(job, job->region.count, fault))
         return false;
-    job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
+    job->written = job_written_after(job, job_last_stage(job)->steps);
     return true;
 }
 

@@ -26,11 +26,6 @@ struct shape lower_shape(const struct grid *grid, unsigned channels)
         .nx = grid->nx, .rows = grid_rows(grid), .planes = grid_planes(grid), .channels = channels};
 }
 
-double lower_samples(const struct shape *shape, size_t planes)
-{
-    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
-}
-
 static void widen(struct reach *reach, int offset)
 {
     if (offset < reach->low)
@@ -511,8 +506,7 @@ static bool lower_rank(const struct lowering *lower, size_t rank)
     const struct stage *stage = lower->stage;
     const struct grid *grid = lower->grid;
     const struct stencil *side = stage->body.along;
-    const size_t extents[] = {grid->nx, grid->ny, grid->nz}, least = repeats_single(stage->edge.rule) ? 2 : 1;
-    const size_t first = lower->step->count;
+    const size_t first = lower->step->count, least = repeats_single(stage->edge.rule) ? 2 : 1;
     struct stencil box = {0};
     bool lowered = true;
 
@@ -524,7 +518,7 @@ static bool lower_rank(const struct lowering *lower, size_t rank)
         return lowered;
     }
     for (unsigned axis = 0; axis < grid->axes && lowered; axis++) {
-        if (side[axis].count > 1 && extents[axis] >= least)
+        if (side[axis].count > 1 && grid_extent(grid, axis) >= least)
             lowered = lower_window(lower, rank, &side[axis]);
     }
     return lowered && (lower->step->count > first || lower_window(lower, rank, side));

@@ -30,9 +30,6 @@ unsigned lower_joint_channels(const struct stage *stage, const struct encoding *
 /* The extents of the fields of a grid, with the channels that are computed. */
 struct shape lower_shape(const struct grid *grid, unsigned channels);
 
-/* Samples in `planes` planes of these extents. */
-double lower_samples(const struct shape *shape, size_t planes);
-
 /* Make the operations of one step of a stage, which lower_free releases; on failure nothing is left.
    `encoding` says what the channels of the field are: stages may take colour as it stands, while the field
    has it multiplied by alpha because another stage takes it so. */

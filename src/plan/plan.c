@@ -426,7 +426,7 @@ static struct plan plan_of(const struct job *job)
     struct plan plan = {.job = job,
                         .shape = lower_shape(&job->computed, encoding_field_channels(&job->field))};
 
-    plan.plane_samples = lower_samples(&plan.shape, 1);
+    plan.plane_samples = (double)plan.shape.nx * (double)plan.shape.rows * plan.shape.channels;
     set_narrow(&plan, false);
     return plan;
 }

@@ -24,7 +24,6 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
 /* One or several devices, and what is known of them. */
 struct group {
     const struct backend *backend;
-    int index; /* of the first */
     size_t count;
     struct wisdom_entry alone, together; /* keys */
 };
@@ -188,7 +187,7 @@ static double beside_reading(const struct prediction_case *expected, double seco
 static double predict_computing(const struct prediction_case *expected, const struct backend *backend,
                                 int index, size_t count)
 {
-    struct group group = {.backend = backend, .index = index, .count = count};
+    struct group group = {.backend = backend, .count = count};
     double seconds = 0.0;
 
     wisdom_name_device(&group.alone, backend, index, expected->device.threads, 1);

@@ -74,12 +74,6 @@ static bool is_on_host(const struct schedule_request *request)
     return request->device_memory == 0;
 }
 
-/* Fields of narrower samples than the work type's. */
-static bool is_narrow(const struct schedule_request *request)
-{
-    return request->wide_plane_bytes > request->field_plane_bytes;
-}
-
 /* Whether levels spend most of their time on reading planes. Ranks in narrow fields do, and extremes, whose
    arithmetic does not grow with the window. */
 static bool mostly_reads(const struct schedule_request *request)
@@ -93,7 +87,7 @@ static bool mostly_reads(const struct schedule_request *request)
                 return true;
         }
     }
-    return is_narrow(request);
+    return request->wide_plane_bytes > request->field_plane_bytes; /* fields are narrow */
 }
 
 /* Planes of a slab. If planes are computed twice where two slabs meet, slabs are so long that these are few.

@@ -21,22 +21,11 @@ static struct devices first_of(const struct backend *backend)
     return (struct devices){.backend = backend, .count = 1};
 }
 
-/* Whether a ladder has a rung of this name; NULL is any. */
-static bool has_rung(const struct rung *rungs, const char *name)
-{
-    if (name == NULL)
-        return true;
-    for (; rungs->name != NULL; rungs++) {
-        if (strcmp(rungs->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Whether the backend has all rungs that are asked for by name. */
 static bool knows_wishes(const struct plan_request *request, const struct backend *backend)
 {
-    return has_rung(backend->rungs, request->wish.rung) && has_rung(backend->sum_rungs, request->sums.rung);
+    return devices_has_rung(backend->rungs, request->wish.rung) &&
+           devices_has_rung(backend->sum_rungs, request->sums.rung);
 }
 
 static void give_reason(struct selection *selection, const char *format, ...) DIAG_PRINTF(2, 3);
@@ -143,9 +132,7 @@ bool selection_is_free(const struct plan_request *request)
 
 bool selection_names_device(const struct plan_request *request)
 {
-    const struct backend *named = selection_is_free(request) ? NULL : devices_backend(request->device);
-
-    return named != NULL && named != &backend_cpu;
+    return selection_expected(request) != &backend_cpu;
 }
 
 /* The devices start side by side, as turns of a parallel loop. */

@@ -104,14 +104,9 @@ bool shares_walk_next(struct shares_walk *walk)
 
 /* ---- the memory of planes on their way between ranks ---- */
 
-static size_t paged(size_t bytes)
-{
-    return size_rounded_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
-}
-
 size_t shares_parcel_bytes(size_t plane_bytes, size_t planes)
 {
-    return paged(plane_bytes * planes);
+    return size_rounded_up(plane_bytes * planes, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 /* The planes of a parcel, or of the one that goes the other way, if these are more: where one has all planes
@@ -157,7 +152,7 @@ bool shares_count_transit(const struct shares *shares, size_t reach, size_t plan
 
     *most = (struct shares_transit){0, 0};
     /* A rank has at most one parcel for each plane beside its own, and counts at most two planes for each. */
-    if (!mem_product(&bound, paged(plane_bytes), 2 * SHARES_TURNS * 2 * 2 * reach))
+    if (!mem_product(&bound, shares_parcel_bytes(plane_bytes, 1), 2 * SHARES_TURNS * 2 * 2 * reach))
         return false;
     for (size_t rank = 0; rank < shares->count; rank++) {
         const struct shares_transit one = count_rank(shares, rank, reach, plane_bytes);

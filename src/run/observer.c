@@ -66,10 +66,9 @@ static struct tally *new_tallies(const struct plan *plan, size_t count, struct f
 /* Planes are added up in their order: until those before them are known, each is kept by itself. */
 size_t observer_stats_bytes(const struct job *job)
 {
-    size_t others = 2 * (job->in.volumes - 1) * job->in.grid.channels * sizeof(struct tally);
+    size_t planes = job->members == 1 ? 0 : job->window.count;
 
-    return job->members == 1 ? others
-                             : others + 2 * job->window.count * job->in.grid.channels * sizeof(struct tally);
+    return 2 * (job->in.volumes - 1 + planes) * job->in.grid.channels * sizeof(struct tally);
 }
 
 void observer_stats_free(struct observer_stats *stats)
@@ -183,5 +182,4 @@ static bool finish_stats(void *state, struct peers *peers, struct fault *fault)
            (gather(stats, peers, OBSERVER_INPUT, fault) && gather(stats, peers, OBSERVER_OUTPUT, fault));
 }
 
-const struct observer_kind observer_stats = {
-    .name = "statistics", .begin = begin_stats, .see = see_stats, .finish = finish_stats};
+const struct observer_kind observer_stats = {.begin = begin_stats, .see = see_stats, .finish = finish_stats};

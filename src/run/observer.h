@@ -15,8 +15,6 @@ enum observer_end { OBSERVER_INPUT, OBSERVER_OUTPUT };
 
 /* One kind of observer. All are called by the thread that runs the plan. */
 struct observer_kind {
-    const char *name;
-
     /* The bytes that it allocates for a job; NULL: they are planned for otherwise, or next to nothing. */
     size_t (*bytes)(const struct job *job);
 

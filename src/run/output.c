@@ -109,13 +109,6 @@ void output_fringe_close(struct output_fringe *fringe)
 
 /* ---- planes ---- */
 
-/* Keep only the part of each plane that the job writes. */
-static void cut(const struct job *job, void *samples, size_t planes)
-{
-    if (!region_has_whole_planes(&job->kept, &job->computed))
-        region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes, samples);
-}
-
 /* Where some planes of the grid go, in planes from the sink's place on. */
 static struct range written_planes(const struct output *output, struct range planes)
 {
@@ -160,9 +153,12 @@ static bool write_column(const struct output *output, const void *samples, struc
 bool output_write(const struct output *output, void *samples, struct range planes, struct fault *fault)
 {
     const struct range written = written_planes(output, planes);
+    const struct job *job = output->job;
 
-    cut(output->job, samples, planes.count);
-    if (job_columns(output->job) > 1)
+    /* Only the part of each plane that the job writes is kept. */
+    if (!region_has_whole_planes(&job->kept, &job->computed))
+        region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes.count, samples);
+    if (job_columns(job) > 1)
         return write_column(output, samples, planes, fault);
     if (!output->anywhere)
         return sink_write(output->sink, samples, written.count, fault);

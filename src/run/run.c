@@ -106,13 +106,6 @@ static bool settle_range(struct run *run)
 
 /* ---- checks of --until ---- */
 
-static const struct stage *last_stage(const struct running *running)
-{
-    const struct job *job = running->run.job;
-
-    return &job->stages[job->stage_count - 1];
-}
-
 /* The mark at which the steps begin that are taken on trial. */
 static struct levels_mark trial_start(const struct running *running)
 {
@@ -124,7 +117,7 @@ static struct levels_mark trial_start(const struct running *running)
 static bool judge(struct running *running, uint64_t step, const double *sums)
 {
     const struct grid *grid = &running->run.job->in.grid;
-    const struct stage *last = last_stage(running);
+    const struct stage *last = job_last_stage(running->run.job);
     double total = 0.0;
 
     for (unsigned channel = 0; channel < grid->channels; channel++)
@@ -144,7 +137,7 @@ static size_t judge_all(struct running *running, uint64_t behind, const double *
     *enough = false;
     while (taken < steps && !*enough) {
         const double *sums = changes + taken++ * running->run.job->in.grid.channels;
-        if (checks_is_due(&last_stage(running)->checks, behind + taken))
+        if (checks_is_due(&job_last_stage(running->run.job)->checks, behind + taken))
             *enough = judge(running, behind + taken, sums);
     }
     running->until.steps += taken;
@@ -169,7 +162,7 @@ static bool take_steps(struct running *running, struct levels_mark *mark, uint64
 static bool try_in_fields(struct running *running)
 {
     struct run *run = &running->run;
-    const struct stage *last = last_stage(running);
+    const struct stage *last = job_last_stage(run->job);
     struct levels_mark mark = trial_start(running);
     size_t channels = run->job->in.grid.channels;
     double *sums = mem_alloc(channels, sizeof *sums, "the sums", run->fault);
@@ -246,7 +239,7 @@ static struct route_pass trial_pass(const struct running *running)
     struct route_pass next;
 
     most.step += TRIAL_STEPS;
-    if (most.step < last_stage(running)->steps)
+    if (most.step < job_last_stage(running->run.job)->steps)
         end = most;
     next = route_next(route, end, false);
     next.to = route_other_spool(next.from);
@@ -256,7 +249,8 @@ static struct route_pass trial_pass(const struct running *running)
 /* The steps that a pass over steps on trial takes. */
 static size_t steps_of(const struct running *running, const struct route_pass *next)
 {
-    uint64_t end = next->end.stage > next->begin.stage ? last_stage(running)->steps : next->end.step;
+    uint64_t end =
+        next->end.stage > next->begin.stage ? job_last_stage(running->run.job)->steps : next->end.step;
 
     return (size_t)(end - next->begin.step);
 }
@@ -309,22 +303,16 @@ static bool filter_over_spools(struct running *running)
 
 /* ---- a run ---- */
 
-/* All levels in one pass from source to sink. */
-static bool filter_at_once(struct running *running)
-{
-    const struct route_pass all = {
-        .from = ROUTE_SOURCE, .to = ROUTE_SINK, .end = levels_end(&running->run.plan->levels)};
-
-    return make_pass(running, &all, NULL, false);
-}
-
 static bool filter_column(struct running *running)
 {
     const struct schedule *schedule = &running->run.plan->schedule;
+    /* All levels in one pass from source to sink. */
+    const struct route_pass all = {
+        .from = ROUTE_SOURCE, .to = ROUTE_SINK, .end = levels_end(&running->run.plan->levels)};
 
     return schedule->spooled ? filter_over_spools(running)
            : schedule->whole ? filter_in_fields(running)
-                             : filter_at_once(running);
+                             : make_pass(running, &all, NULL, false);
 }
 
 /* No stage of a job that is cut looks at all of the result. */
@@ -415,11 +403,12 @@ static bool prepare(struct running *running)
 {
     struct run *run = &running->run;
     double begun = clock_seconds();
-    bool done =
-        begin_observers(running) && stops_open(&running->stops, run->fault) && open_outputs(running) &&
-        parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
-        (!run->plan->schedule.on_trial ||
-         convergence_open(&running->until.checks, checks_count(&last_stage(running)->checks), run->fault));
+    bool done = begin_observers(running) && stops_open(&running->stops, run->fault) &&
+                open_outputs(running) &&
+                parallel_for(run->plan->shares.held, create_sweep, run, run->fault) &&
+                (!run->plan->schedule.on_trial ||
+                 convergence_open(&running->until.checks, checks_count(&job_last_stage(run->job)->checks),
+                                  run->fault));
 
     if (run->tees.count > 0)
         run->team.tap = (struct sweep_tap){&run->tees, tees_take};

@@ -19,16 +19,9 @@
 /* Pixels a sample, at most. */
 #define MOST_ENLARGEMENT 32.0
 
-static size_t extent(const struct grid *grid, unsigned axis)
-{
-    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
-
-    return extents[axis];
-}
-
 static double length(const struct grid *grid, unsigned axis)
 {
-    return (double)extent(grid, axis) * grid->spacing[axis];
+    return (double)grid_extent(grid, axis) * grid->spacing[axis];
 }
 
 /* Pixels a unit at which the longest of some axes has its place. The samples that are closest together take
@@ -62,16 +55,16 @@ static struct section place(const struct grid *grid, unsigned axis, double commo
     double longer = fmax(length(grid, shown[0]), length(grid, shown[1]));
     struct section section = {.axis = axis, .across = shown[0], .down = shown[1]};
 
-    section.at = extent(grid, axis) / 2;
+    section.at = grid_extent(grid, axis) / 2;
     section.scale = longer * common < LEAST_LONG_SIDE ? scale_of(grid, shown, 2) : common;
     section.width = pixels_of(length(grid, shown[0]), section.scale, &section.stretch[0]);
     section.height = pixels_of(length(grid, shown[1]), section.scale, &section.stretch[1]);
     /* As many samples for every value but the last: means of fewer stand out as stripes where there is
        noise. */
-    section.each[0] = size_divided_up(extent(grid, shown[0]), section.width);
-    section.each[1] = size_divided_up(extent(grid, shown[1]), section.height);
-    section.columns = size_divided_up(extent(grid, shown[0]), section.each[0]);
-    section.rows = size_divided_up(extent(grid, shown[1]), section.each[1]);
+    section.each[0] = size_divided_up(grid_extent(grid, shown[0]), section.width);
+    section.each[1] = size_divided_up(grid_extent(grid, shown[1]), section.height);
+    section.columns = size_divided_up(grid_extent(grid, shown[0]), section.each[0]);
+    section.rows = size_divided_up(grid_extent(grid, shown[1]), section.each[1]);
     return section;
 }
 
@@ -206,7 +199,7 @@ static double *place_of_line(const struct view *view, struct section *section, s
 static void add_line(const struct view *view, struct section *section, size_t line, size_t first,
                      size_t stride)
 {
-    size_t count = extent(view->grid, section->across);
+    size_t count = grid_extent(view->grid, section->across);
     double row[SECTION_MOST] = {0.0};
 
     for (size_t i = 0; i < count; i++)
@@ -257,9 +250,9 @@ static size_t samples_on(size_t value, size_t each, size_t count)
 static void divide(const struct grid *grid, struct section *section)
 {
     for (size_t row = 0; row < section->rows; row++) {
-        size_t down = samples_on(row, section->each[1], extent(grid, section->down));
+        size_t down = samples_on(row, section->each[1], grid_extent(grid, section->down));
         for (size_t column = 0; column < section->columns; column++) {
-            size_t across = samples_on(column, section->each[0], extent(grid, section->across));
+            size_t across = samples_on(column, section->each[0], grid_extent(grid, section->across));
             for (size_t end = 0; end < 2; end++)
                 section->values[end][row * section->columns + column] /= (double)down * (double)across;
         }
@@ -359,5 +352,4 @@ static bool finish(void *state, struct peers *peers, struct fault *fault)
     return done;
 }
 
-const struct observer_kind sections_kind = {
-    .name = "sections", .bytes = bytes, .begin = begin, .see = see, .finish = finish};
+const struct observer_kind sections_kind = {.bytes = bytes, .begin = begin, .see = see, .finish = finish};

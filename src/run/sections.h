@@ -3,7 +3,6 @@
 #ifndef SECTIONS_H
 #define SECTIONS_H
 
-#include "model/grid.h"
 #include "observer.h"
 
 #include <stddef.h>

@@ -143,12 +143,11 @@ static struct stop from_source(struct stops *stops)
     const struct source *source = stops->source;
     /* A mask that is read in order may go with a source that can only be read anywhere. */
     const bool anywhere = source->random || source->format->read == NULL;
-    const struct io_end end = {.file = stops,
-                               .move = anywhere ? read_anywhere : read_in_order,
-                               .finish = end_source,
-                               .interrupt = stop_source};
 
-    return (struct stop){.end = end,
+    return (struct stop){.end = {.file = stops,
+                                 .move = anywhere ? read_anywhere : read_in_order,
+                                 .finish = end_source,
+                                 .interrupt = stop_source},
                          .mask = stops->mask != NULL ? read_mask : NULL,
                          .encoding = &stops->job->decode,
                          .plane_bytes = stops->job->in_plane_bytes,
@@ -164,9 +163,8 @@ static struct stop from_source(struct stops *stops)
 static struct stop to_sink(struct stops *stops)
 {
     const bool random = stops->output.anywhere;
-    const struct io_end end = {.file = stops, .prepare = random ? reserve_sink : NULL, .move = write_sink};
 
-    return (struct stop){.end = end,
+    return (struct stop){.end = {.file = stops, .prepare = random ? reserve_sink : NULL, .move = write_sink},
                          .encoding = stops->encode,
                          .plane_bytes = stops->job->out_plane_bytes,
                          .threads = random ? stops->plan->schedule.writers : 1,
@@ -178,14 +176,12 @@ static struct stop to_sink(struct stops *stops)
 /* A spool file as a stop: it is read by several threads, and written in order. */
 static struct stop at_spool(struct stops *stops, enum route_stop spool, bool reads)
 {
-    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
-                               .move = reads ? read_spool : write_spool};
-
-    return (struct stop){.end = end,
-                         .encoding = &stops->spooled,
-                         .plane_bytes = stops->plan->packed_plane_bytes,
-                         .threads = reads ? stops->plan->schedule.readers : 1,
-                         .random = reads};
+    return (struct stop){
+        .end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = reads ? read_spool : write_spool},
+        .encoding = &stops->spooled,
+        .plane_bytes = stops->plan->packed_plane_bytes,
+        .threads = reads ? stops->plan->schedule.readers : 1,
+        .random = reads};
 }
 
 struct stop stops_from(struct stops *stops, enum route_stop stop)

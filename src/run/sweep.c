@@ -393,12 +393,6 @@ static void advance_inside(void *data, size_t first, size_t count, unsigned memb
     advance(inside->team, INSIDE, inside->reach);
 }
 
-static unsigned longer(unsigned wait)
-{
-    return wait + LONGER_MICROSECONDS < LONGEST_MICROSECONDS ? wait + LONGER_MICROSECONDS
-                                                             : LONGEST_MICROSECONDS;
-}
-
 /* Another thread computes, while this one looks after messages. */
 static void advance_and_look(struct sweep_team *team, size_t reach)
 {
@@ -409,7 +403,8 @@ static void advance_and_look(struct sweep_team *team, size_t reach)
         advance(team, INSIDE, reach);
         return;
     }
-    for (unsigned wait = 0; !over && !peers_test_messages(team->peers); wait = longer(wait))
+    for (unsigned wait = 0; !over && !peers_test_messages(team->peers);
+         wait = (unsigned)size_least(wait + LONGER_MICROSECONDS, LONGEST_MICROSECONDS))
         over = pool_join_within(team->aside, wait);
     pool_join(team->aside);
 }
