@@ -85,15 +85,6 @@ static const struct candidate {
 
 #define BUILDS (sizeof builds / sizeof *builds)
 
-static const struct cpu_build *fastest_build(void)
-{
-    size_t i = BUILDS - 1;
-
-    while (!builds[i].runs_here())
-        i--;
-    return &builds[i].build;
-}
-
 /* Name the builds that run here, as in "baseline, v3 and v4". */
 static void name_builds(char *text, size_t size)
 {
@@ -120,10 +111,8 @@ const struct cpu_build *cpu_device_build(void)
 {
     const char *wanted = wanted_build();
 
-    if (wanted == NULL)
-        return fastest_build();
-    for (size_t i = 0; i < BUILDS; i++) {
-        if (strcmp(wanted, builds[i].build.name) == 0 && builds[i].runs_here())
+    for (size_t i = BUILDS; i-- > 0;) {
+        if (builds[i].runs_here() && (wanted == NULL || strcmp(wanted, builds[i].build.name) == 0))
             return &builds[i].build;
     }
     return NULL;
