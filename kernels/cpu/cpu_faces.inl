@@ -38,19 +38,16 @@ static void find_conductivities(const struct faces *faces, double weight, const 
                                 size_t count, real *restrict found)
 {
     const struct op *op = faces->op;
-    const real inverse = (real)op->inverse_scale, c = (real)weight;
+    const real c = (real)weight;
 
-    if (op->joint > 0) {
-        for (size_t k = 0; k < faces->channels; k++)
-            add_square(k == 0, false, inverse, v + k * faces->layer, u + k * faces->layer, count, found);
-        joint_factors(op->flux, c, count, found);
-    } else if (op->flux == FLUX_PM1) {
-        for (size_t i = 0; i < count; i++)
-            found[i] = conductivity(FLUX_PM1, c, (v[i] - u[i]) * inverse);
-    } else {
-        for (size_t i = 0; i < count; i++)
-            found[i] = conductivity(FLUX_PM2, c, (v[i] - u[i]) * inverse);
+    if (op->joint == 0) {
+        face_factors(op, c, v, u, count, found);
+        return;
     }
+    for (size_t k = 0; k < faces->channels; k++)
+        add_square(k == 0, false, (real)op->inverse_scale, v + k * faces->layer, u + k * faces->layer, count,
+                   found);
+    joint_factors(op->flux, c, count, found);
 }
 
 /* Add up what flows to a block of a row from all its neighbours, in the order of the contract. Each

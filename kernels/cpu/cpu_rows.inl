@@ -74,25 +74,39 @@ ISA_INLINE real conductivity(enum flux flux, real c, real q)
     return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));
 }
 
-static void face_factors(const struct op *op, real weight, const real *differences, size_t count,
-                         real *factors)
+/* Those of the faces between samples and the values beside them. */
+static void face_factors(const struct op *op, real weight, const real *values, const real *u, size_t count,
+                         real *restrict factors)
 {
     real inverse = (real)op->inverse_scale;
 
     if (op->flux == FLUX_PM1) {
         for (size_t i = 0; i < count; i++)
-            factors[i] = conductivity(FLUX_PM1, weight, differences[i] * inverse);
+            factors[i] = conductivity(FLUX_PM1, weight, (values[i] - u[i]) * inverse);
     } else {
         for (size_t i = 0; i < count; i++)
-            factors[i] = conductivity(FLUX_PM2, weight, differences[i] * inverse);
+            factors[i] = conductivity(FLUX_PM2, weight, (values[i] - u[i]) * inverse);
     }
+}
+
+/* The jumps of a channel over a face: none where a sample on either side is missing. */
+ISA_INLINE real jump(bool missing, real value, real own)
+{
+    return missing ? real_present(value - own, (real)0) : value - own;
+}
+
+static void add_flow(bool first, bool missing, const real *factors, const real *values, const real *u,
+                     size_t count, real *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = chain_link(first, factors[i], jump(missing, values[i], u[i]), sums[i]);
 }
 
 /* The chain of one relaxation of OP_HEAT: values[k] is NULL for the sample under relaxation itself. */
 static void heat_chain(const struct op *op, const real *const *values, const real *u, size_t count,
                        real *sums)
 {
-    real differences[BLOCK], factors[BLOCK], present[BLOCK];
+    real factors[BLOCK], present[BLOCK];
     bool faces = op->flux == FLUX_PM1 || op->flux == FLUX_PM2;
 
     if (op->tap_count == 0)
@@ -105,10 +119,8 @@ static void heat_chain(const struct op *op, const real *const *values, const rea
             v = present;
         }
         if (faces) {
-            for (size_t i = 0; i < count; i++)
-                differences[i] = v[i] - u[i];
-            face_factors(op, weight, differences, count, factors);
-            chain_factors(k == 0, factors, differences, count, sums);
+            face_factors(op, weight, v, u, count, factors);
+            add_flow(k == 0, false, factors, v, u, count, sums);
         } else {
             chain_weight(k == 0, weight, v, count, sums);
         }
@@ -175,12 +187,6 @@ struct joint {
     const void *source;
 };
 
-/* The jumps of a channel over a face: none where a sample on either side is missing. */
-ISA_INLINE real jump(bool missing, real value, real own)
-{
-    return missing ? real_present(value - own, (real)0) : value - own;
-}
-
 /* Add a channel's q² to s, the square of the jump over a face in all channels. */
 static void add_square(bool first, bool missing, real inverse, const real *values, const real *u,
                        size_t count, real *squares)
@@ -201,13 +207,6 @@ static void joint_factors(enum flux flux, real weight, size_t count, real *squar
         for (size_t i = 0; i < count; i++)
             squares[i] = weight * real_pm2_joint(squares[i]);
     }
-}
-
-static void add_flow(bool first, bool missing, const real *factors, const real *values, const real *u,
-                     size_t count, real *sums)
-{
-    for (size_t i = 0; i < count; i++)
-        sums[i] = chain_link(first, factors[i], jump(missing, values[i], u[i]), sums[i]);
 }
 
 /* What is missing has no weight. */
