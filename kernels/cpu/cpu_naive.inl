@@ -384,16 +384,22 @@ static void advance_average(const struct op *op, const struct field *from, const
     }
 }
 
+/* The block's samples in memory, whatever they are. */
+static char *block_bytes_of(const struct field *field, const struct site *site)
+{
+    return (char *)row_bytes_of(field, site->plane, site->channel, site->row) +
+           site->begin * sample_bytes(&field->shape, field->work);
+}
+
 /* EDGE_HOLD: give samples that have a tap outside the grid their old values back. */
 static void hold(const struct op *op, const struct field *from, const struct site *site, void *out)
 {
     const size_t size = sample_bytes(&from->shape, from->work);
-    const char *old = row_bytes_of(from, site->plane, site->channel, site->row);
+    const char *old = block_bytes_of(from, site);
     char *kept = out;
     bool whole = reaches_outside(op->plane, site->plane, from->shape.planes) ||
                  reaches_outside(op->row, site->row, from->shape.rows);
 
-    old += site->begin * size;
     for (size_t i = 0; i < site->count; i++) {
         if (whole || reaches_outside(op->x, site->begin + i, from->shape.nx))
             memcpy(kept + i * size, old + i * size, size);
@@ -405,18 +411,15 @@ static void advance_narrow(const struct op *op, const struct field *from, struct
                            const struct site *site)
 {
     const struct encoding narrow = narrow_encoding(to);
-    unsigned char *out = row_bytes_of(to, site->plane, site->channel, site->row);
     real values[BLOCK];
 
-    out += site->begin * sample_size(narrow.type);
     advance_rank(op, from, site, values);
-    put_values(&narrow, values, site->count, out);
-    if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
-        hold(op, from, site, out);
+    put_values(&narrow, values, site->count, (unsigned char *)block_bytes_of(to, site));
 }
 
+/* A block of one channel; or of all channels of a group, where they are joint. */
 static void advance_block(const struct op *op, const struct field *from, const struct field *kept,
-                          struct field *to, const struct site *site)
+                          struct field *to, const struct site *site, size_t channels)
 {
     const real *own = in_channel(from, site, site->channel);
     real *out = row_of(to, site->plane, site->channel, site->row) + site->begin;
@@ -429,10 +432,13 @@ static void advance_block(const struct op *op, const struct field *from, const s
     case OP_PASSES: /* has no form here */
         break;
     case OP_HEAT:
-        advance_heat(op, from, site, out);
+        if (op->joint > 0)
+            advance_joint(op, from, site, channels, out);
+        else
+            advance_heat(op, from, site, out);
         break;
     case OP_BILATERAL:
-        advance_bilateral(op, from, site, 1, out);
+        advance_bilateral(op, from, site, channels, out);
         break;
     case OP_GRADIENT:
         advance_gradient(op, from, site, out);
@@ -464,31 +470,18 @@ static void advance_block(const struct op *op, const struct field *from, const s
     }
     if (op->missing)
         keep_missing(own, site->count, out);
-    if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
-        hold(op, from, site, out);
 }
 
 /* A block of each channel of a group. */
 static void advance_group(const struct op *op, const struct field *from, const struct field *kept,
                           struct field *to, struct site site, size_t channels)
 {
-    real *out;
-
-    if (to->shape.narrow) {
+    if (to->shape.narrow)
         advance_narrow(op, from, to, &site);
-        return;
-    }
-    out = row_of(to, site.plane, site.channel, site.row) + site.begin;
-    if (op->joint == 0) {
-        advance_block(op, from, kept, to, &site);
-        return;
-    }
-    if (op->kind == OP_BILATERAL)
-        advance_bilateral(op, from, &site, channels, out);
     else
-        advance_joint(op, from, &site, channels, out);
+        advance_block(op, from, kept, to, &site, channels);
     for (; channels > 0 && edge_has(op->edge, EDGE_KEEPS_SAMPLE); channels--, site.channel++)
-        hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
+        hold(op, from, &site, block_bytes_of(to, &site));
 }
 
 /* Rows of all channels, block by block. */
