@@ -167,15 +167,15 @@ static void add_rests(const struct encoding *encoding, const real *rests, size_t
 }
 
 /* Put the originals of a block in place of what was computed. */
-static void put_originals(const struct field *field, const struct encoding *encoding, size_t plane,
-                          unsigned channel, size_t row, struct range block, real *values)
+static void put_originals(const struct field *field, const struct encoding *encoding,
+                          const struct site *block, real *values)
 {
-    const unsigned from = original_channel(field, encoding, channel);
-    const real *originals = encoding->masked ? row_of(field, plane, from, row) + block.first : NULL;
-    const bool marked = encoding->marked && channel < encoding_colours(encoding);
+    const unsigned from = original_channel(field, encoding, block->channel);
+    const real *originals = encoding->masked ? in_channel(field, block, from) : NULL;
+    const bool marked = encoding->marked && block->channel < encoding_colours(encoding);
     const real mark = (real)encoding->mark;
 
-    for (size_t i = 0; originals != NULL && i < block.count; i++) {
+    for (size_t i = 0; originals != NULL && i < block->count; i++) {
         real original = marked ? real_unmarked(originals[i], mark) : originals[i];
         values[i] = originals[i] == originals[i] ? original : values[i];
     }
@@ -280,25 +280,25 @@ static void mark_missing(const struct encoding *encoding, size_t count, real *va
 
 /* Colour of a block as it is written: divided by alpha where it was multiplied, scaled, and encoded; and
    times alpha where the file has it so. */
-static void settle_colour(const struct field *field, const struct encoding *encoding, size_t plane,
-                          unsigned channel, size_t row, struct range block, real *settled)
+static void settle_colour(const struct field *field, const struct encoding *encoding,
+                          const struct site *block, real *settled)
 {
-    const real *colour = row_of(field, plane, channel, row) + block.first;
+    const real *colour = in_channel(field, block, block->channel);
     unsigned colours = encoding_colours(encoding);
-    const real *alpha = row_of(field, plane, encoding->alpha ? colours : 0, row) + block.first;
+    const real *alpha = in_channel(field, block, encoding->alpha ? colours : 0);
 
     if (encoding->alpha && encoding->premultiply) {
-        const real *separate = row_of(field, plane, colours + 1 + channel, row) + block.first;
-        uncover_row(colour, separate, alpha, (real)encoding->opaque, block.count, settled);
+        const real *separate = in_channel(field, block, colours + 1 + block->channel);
+        uncover_row(colour, separate, alpha, (real)encoding->opaque, block->count, settled);
         colour = settled;
     }
     /* Points read the field at once: a copy that waits for memory would cost more than what they do. */
-    point_colour(encoding->points, encoding->point_count, colour, block.count, settled);
-    transfer_row(settled, block.count, encoding, true);
+    point_colour(encoding->points, encoding->point_count, colour, block->count, settled);
+    transfer_row(settled, block->count, encoding, true);
     if (encoding->alpha && encoding->associated)
-        cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
-    mark_missing(encoding, block.count, settled);
-    put_originals(field, encoding, plane, channel, row, block, settled);
+        cover_row(settled, alpha, (real)encoding->opaque, block->count, settled);
+    mark_missing(encoding, block->count, settled);
+    put_originals(field, encoding, block, settled);
 }
 
 /* Whether colour is written as the field has it. */
@@ -309,22 +309,22 @@ static bool is_settled(const struct encoding *encoding)
 }
 
 /* A block of a channel as it is to be written: in the field, or settled in scratch. */
-static const real *values_of(const struct field *field, const struct encoding *encoding, size_t plane,
-                             unsigned channel, size_t row, struct range block, real *scratch)
+static const real *values_of(const struct field *field, const struct encoding *encoding,
+                             const struct site *block, real *scratch)
 {
-    const real *own = row_of(field, plane, channel, row) + block.first;
-    bool colour = channel < encoding_colours(encoding);
+    const real *own = in_channel(field, block, block->channel);
+    bool colour = block->channel < encoding_colours(encoding);
     real factor = colour ? (real)1 : (real)encoding_alpha_factor(encoding);
 
     if (colour ? is_settled(encoding) : factor == (real)1 && !encoding->masked)
         return own;
     if (colour) {
-        settle_colour(field, encoding, plane, channel, row, block, scratch);
+        settle_colour(field, encoding, block, scratch);
         return scratch;
     }
-    memcpy(scratch, own, block.count * sizeof *scratch);
-    put_originals(field, encoding, plane, channel, row, block, scratch);
-    for (size_t i = 0; i < block.count; i++)
+    memcpy(scratch, own, block->count * sizeof *scratch);
+    put_originals(field, encoding, block, scratch);
+    for (size_t i = 0; i < block->count; i++)
         scratch[i] *= factor;
     return scratch;
 }
@@ -338,12 +338,12 @@ static double *widened(const real *values, size_t count, double *wide)
 }
 
 /* What of a block counts in the outcomes, from its first sample on. */
-static struct range counted_of(const struct range *block, const struct range *columns)
+static struct range counted_of(const struct site *block, const struct range *columns)
 {
-    size_t first = size_most(block->first, columns->first);
-    size_t end = size_least(block->first + block->count, columns->first + columns->count);
+    size_t first = size_most(block->begin, columns->first);
+    size_t end = size_least(block->begin + block->count, columns->first + columns->count);
 
-    return end > first ? (struct range){first - block->first, end - first} : (struct range){0, 0};
+    return end > first ? (struct range){first - block->begin, end - first} : (struct range){0, 0};
 }
 
 /* A row of the field into a file, block by block, so that scratch stays in the first-level cache. */
@@ -359,8 +359,8 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         for (size_t begin = 0; begin < nx; begin += BLOCK) {
-            struct range block = {begin, size_least(BLOCK, nx - begin)};
-            const real *values = values_of(field, encoding, plane, channel, row, block, scratch);
+            const struct site block = {plane, row, channel, begin, size_least(BLOCK, nx - begin)};
+            const real *values = values_of(field, encoding, &block, scratch);
             unsigned char *to = samples + (begin * encoding->channels + channel) * size;
             const struct range counted = counted_of(&block, &columns);
             if (channel < colours && encoding->ranged) {
@@ -369,8 +369,7 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
             } else {
                 put_values(encoding, values, block.count, to);
                 if (encoding->original.rests)
-                    add_rests(encoding,
-                              row_of(field, plane, rest_channel(field, encoding, channel), row) + begin,
+                    add_rests(encoding, in_channel(field, &block, rest_channel(field, encoding, channel)),
                               block.count, to);
                 count_outcomes(values + counted.first, counted.count, &writing->limits, outcomes);
             }
@@ -493,33 +492,23 @@ static void widen(const real *values, size_t count, real *least, real *greatest)
     *greatest = high;
 }
 
-/* The colours of a row, as they would be written. */
-static void measure_row(const struct measuring *measuring, size_t plane, size_t row, real *least,
-                        real *greatest)
-{
-    const struct encoding *encoding = measuring->encoding;
-    size_t nx = measuring->field->shape.nx;
-    unsigned colours = encoding_colours(encoding);
-    real scratch[BLOCK];
-
-    for (unsigned channel = 0; channel < colours; channel++) {
-        for (size_t begin = 0; begin < nx; begin += BLOCK) {
-            struct range block = {begin, nx - begin < BLOCK ? nx - begin : BLOCK};
-            widen(values_of(measuring->field, encoding, plane, channel, row, block, scratch), block.count,
-                  least, greatest);
-        }
-    }
-}
-
+/* The colours of rows, as they would be written. */
 static void measure_rows(void *context, size_t first, size_t count, unsigned member)
 {
     struct measuring *measuring = context;
-    size_t in_plane = measuring->field->shape.rows;
-    real least = (real)INFINITY, greatest = -(real)INFINITY;
+    const struct encoding *encoding = measuring->encoding;
+    const struct shape *shape = &measuring->field->shape;
+    real least = (real)INFINITY, greatest = -(real)INFINITY, scratch[BLOCK];
 
     (void)member;
-    for (size_t i = first; i < first + count; i++)
-        measure_row(measuring, measuring->first_plane + i / in_plane, i % in_plane, &least, &greatest);
+    for (size_t i = first; i < first + count; i++) {
+        struct place place = place_of(i, encoding_colours(encoding), shape->rows);
+        for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
+            const struct site block = {measuring->first_plane + place.plane, place.row, place.channel, begin,
+                                       size_least(BLOCK, shape->nx - begin)};
+            widen(values_of(measuring->field, encoding, &block, scratch), block.count, &least, &greatest);
+        }
+    }
     if (least > greatest)
         return;
     raise_peak(&measuring->peaks.least, ~arith_rank_f64((double)least));
@@ -531,6 +520,7 @@ static void measure_planes(const struct field *field, const struct encoding *enc
 {
     struct measuring measuring = {.field = field, .encoding = encoding, .first_plane = planes.first};
 
-    cpu_threads_share_evenly(threads, planes.count * field->shape.rows, measure_rows, &measuring);
+    cpu_threads_share_evenly(threads, planes.count * encoding_colours(encoding) * field->shape.rows,
+                             measure_rows, &measuring);
     add_peaks(extremes, &measuring.peaks);
 }

@@ -9,13 +9,6 @@
  * Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
  * Wins when: taps reach so far that no tile of them fits a cache, or an operation reads a sample once. */
 
-/* A block of a row to compute: x in [begin, begin + count) of one row. */
-struct site {
-    size_t plane, row;
-    unsigned channel;
-    size_t begin, count;
-};
-
 /* The value of EDGE_CONSTANT in a channel. */
 static real outside_of(const struct op *op, unsigned channel)
 {
@@ -84,12 +77,6 @@ static const real *tap_values(const struct op *op, const struct field *from, con
     gather(op, from, values, first, outside, 0, inside, scratch);
     gather(op, from, values, first, outside, end, count, scratch);
     return scratch;
-}
-
-/* The block's samples in a channel. */
-static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
-{
-    return row_of(from, site->plane, channel, site->row) + site->begin;
 }
 
 /* The same where neighbours may be missing. */

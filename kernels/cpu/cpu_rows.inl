@@ -376,6 +376,19 @@ static real *row_of(const struct field *field, size_t plane, unsigned channel, s
     return (real *)field->samples + row_place(field, plane, channel, row);
 }
 
+/* A block of a row: x in [begin, begin + count). */
+struct site {
+    size_t plane, row;
+    unsigned channel;
+    size_t begin, count;
+};
+
+/* The block's samples in a channel. */
+static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
+{
+    return row_of(from, site->plane, channel, site->row) + site->begin;
+}
+
 /* Σ (a − b)² of a row, leaf by leaf in the order of voxfilt(7): each leaf is folded by halves (a tree
    reduction), the last one padded with zeros. Samples that are missing do not change. */
 static double change_row(const real *a, const real *b, bool missing, size_t count)
