@@ -41,10 +41,8 @@ static struct cpu_margin margin_read(const struct axis *axis, struct reach reach
    ends. */
 static struct span unclipped_span(const struct axis *axis, unsigned left)
 {
-    struct span span = {axis->own.first - (int64_t)(axis->margin.before * left),
-                        axis->own.end + (int64_t)(axis->margin.after * left)};
-
-    return span;
+    return (struct span){axis->own.first - (int64_t)(axis->margin.before * left),
+                         axis->own.end + (int64_t)(axis->margin.after * left)};
 }
 
 /* The indices that two spans share; none: an empty span. */
@@ -69,22 +67,16 @@ static struct span level_span(const struct axis *axis, unsigned left)
 /* The indices before the grid, and those behind it, that the next level reads. */
 static struct span margin_before(const struct axis *axis, unsigned left)
 {
-    struct span span = {unclipped_span(axis, left).first, 0};
-    int64_t farthest = -(int64_t)axis->margin.before;
+    struct span outside = {-(int64_t)axis->margin.before, 0};
 
-    if (span.first < farthest)
-        span.first = farthest;
-    return span;
+    return common_span(outside, unclipped_span(axis, left));
 }
 
 static struct span margin_behind(const struct axis *axis, unsigned left)
 {
-    struct span span = {axis->extent, unclipped_span(axis, left).end};
-    int64_t farthest = axis->extent + (int64_t)axis->margin.after;
+    struct span outside = {axis->extent, axis->extent + (int64_t)axis->margin.after};
 
-    if (span.end > farthest)
-        span.end = farthest;
-    return span;
+    return common_span(outside, unclipped_span(axis, left));
 }
 
 /* The index in [0, n) that a periodic axis has at an index. */
@@ -115,12 +107,10 @@ typedef void sweep_part(const struct cpu_sweep *sweep, struct range channels, co
 static struct axis axis_of(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
                            size_t count, size_t end)
 {
-    struct axis axis = {
-        .extent = (int64_t)extent, .margin = margin, .wraps = edge_has(op->edge, EDGE_PERIODIC)};
-
-    axis.own.first = (int64_t)first;
-    axis.own.end = (int64_t)(first + count < end ? first + count : end);
-    return axis;
+    return (struct axis){.own = {(int64_t)first, (int64_t)size_least(first + count, end)},
+                         .extent = (int64_t)extent,
+                         .margin = margin,
+                         .wraps = edge_has(op->edge, EDGE_PERIODIC)};
 }
 
 /* Write the weights of an op, in the work type, to a place of an arena. */
