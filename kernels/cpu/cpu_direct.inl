@@ -113,45 +113,29 @@ static bool stands_among(const struct direct *direct, size_t plane)
     return slot_in(direct->from, first) <= slot_in(direct->from, last);
 }
 
-/* The taps' rows by offsets, which is fast; and by the edge rule. */
-static void rows_among(struct direct *direct, size_t plane, size_t row)
-{
-    const real *old = row_of(direct->from, plane, direct->channel, row);
-
-    for (size_t k = 0; k < direct->op->tap_count; k++)
-        direct->rows[k] = old + direct->offsets[k];
-}
-
-static void rows_by_rule(struct direct *direct, size_t plane, size_t row)
-{
-    const struct op *op = direct->op;
-    const struct shape *shape = &direct->from->shape;
-
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        int64_t from_plane = arith_edge_index(op->edge, (int64_t)plane + tap->dplane, (int64_t)shape->planes);
-        int64_t from_row = arith_edge_index(op->edge, (int64_t)row + tap->drow, (int64_t)shape->rows);
-        bool outside = from_plane < 0 || from_row < 0;
-
-        direct->rows[k] =
-            outside ? NULL : row_of(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
-    }
-}
-
-/* Find the rows that the taps read; false if all samples of the row are held. */
+/* Find the rows that the taps read: by offsets, which is fast, or by the edge rule. False if all samples of
+   the row are held. */
 static bool find_rows(struct direct *direct, size_t plane, size_t row)
 {
     const struct op *op = direct->op;
     const struct shape *shape = &direct->from->shape;
+    const real *old = row_of(direct->from, plane, direct->channel, row);
     bool at_edge =
         reaches_outside(op->plane, plane, shape->planes) || reaches_outside(op->row, row, shape->rows);
+    bool by_rule = at_edge || !stands_among(direct, plane);
 
     if (at_edge && edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         return false;
-    if (!at_edge && stands_among(direct, plane))
-        rows_among(direct, plane, row);
-    else
-        rows_by_rule(direct, plane, row);
+    for (size_t k = 0; k < op->tap_count && !by_rule; k++)
+        direct->rows[k] = old + direct->offsets[k];
+    for (size_t k = 0; k < op->tap_count && by_rule; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        int64_t from_plane = arith_edge_index(op->edge, (int64_t)plane + tap->dplane, (int64_t)shape->planes);
+        int64_t from_row = arith_edge_index(op->edge, (int64_t)row + tap->drow, (int64_t)shape->rows);
+        bool outside = from_plane < 0 || from_row < 0;
+        direct->rows[k] =
+            outside ? NULL : row_of(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
+    }
     return true;
 }
 
