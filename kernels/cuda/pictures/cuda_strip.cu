@@ -91,39 +91,21 @@ CUDA_INLINE void strip_store(const strip_task<T> &task, const strip_site<T> &sit
 }
 
 /* Chain a row of the window onto sums: result may be another row's sums. A chain starts at −0: fma(w, v, −0)
-   is the product w·v, its sign included. */
-template <typename T> struct dense_row {
-    template <int Side>
-    static CUDA_INLINE void chain(const T *weights, unsigned, const T (&values)[Side + LANE_SAMPLES - 1],
-                                  const T (&sums)[LANE_SAMPLES], T (&result)[LANE_SAMPLES])
-    {
+   is the product w·v, its sign included. Dense: no tap is missing, otherwise `present` has a bit for each. */
+template <int Side, bool Dense, typename T>
+CUDA_INLINE void chain_row(const T *weights, unsigned present, const T (&values)[Side + LANE_SAMPLES - 1],
+                           const T (&sums)[LANE_SAMPLES], T (&result)[LANE_SAMPLES])
+{
+    cuda_copy(result, sums);
 #pragma unroll
-        for (int k = 0; k < Side; k++) {
+    for (int k = 0; k < Side; k++) {
+        if (Dense || (present >> k & 1) != 0) {
 #pragma unroll
             for (int i = 0; i < LANE_SAMPLES; i++)
-                result[i] = cuda_fma(weights[k], values[k + i], k == 0 ? sums[i] : result[i]);
+                result[i] = cuda_fma(weights[k], values[k + i], result[i]);
         }
     }
-};
-
-/* The same where taps are missing. */
-template <typename T> struct sparse_row {
-    template <int Side>
-    static CUDA_INLINE void chain(const T *weights, unsigned present,
-                                  const T (&values)[Side + LANE_SAMPLES - 1], const T (&sums)[LANE_SAMPLES],
-                                  T (&result)[LANE_SAMPLES])
-    {
-        cuda_copy(result, sums);
-#pragma unroll
-        for (int k = 0; k < Side; k++) {
-            if ((present >> k & 1) != 0) {
-#pragma unroll
-                for (int i = 0; i < LANE_SAMPLES; i++)
-                    result[i] = cuda_fma(weights[k], values[k + i], result[i]);
-            }
-        }
-    }
-};
+}
 
 /* A kernel's parameters may take 4 KiB: with toolkits before 12.1 no more than the largest of these. */
 template <typename T, int Side> struct unrolled_window {
@@ -159,7 +141,7 @@ template <typename T> __host__ __device__ constexpr int unrolled_warps(int side,
 
 /* Chain an arriving row to the sums of row y and those after it, from a group on. The sums of row y + j move
    to place j from the one after it. */
-template <typename T, int Side, template <typename> class Row, int Group>
+template <typename T, int Side, bool Dense, int Group>
 CUDA_INLINE void chain_groups(const strip_site<T> &site, int y, const window<T, Side> &window,
                               const T (&values)[Side + LANE_SAMPLES - 1], T (&sums)[Side][LANE_SAMPLES])
 {
@@ -172,18 +154,18 @@ CUDA_INLINE void chain_groups(const strip_site<T> &site, int y, const window<T, 
             const int row = Side - 1 - j;
             if (j == Side - 1) {
                 const T fresh[LANE_SAMPLES] = {-T(0), -T(0), -T(0), -T(0)};
-                Row<T>::template chain<Side>(window.weights, window.present[0], values, fresh, sums[j]);
+                chain_row<Side, Dense>(window.weights, window.present[0], values, fresh, sums[j]);
             } else {
-                Row<T>::template chain<Side>(window.weights + row * Side, window.present[row], values,
-                                             sums[j + 1], sums[j]);
+                chain_row<Side, Dense>(window.weights + row * Side, window.present[row], values, sums[j + 1],
+                                       sums[j]);
             }
         }
     }
     if constexpr (Group + GROUP_ROWS < Side)
-        chain_groups<T, Side, Row, Group + GROUP_ROWS>(site, y, window, values, sums);
+        chain_groups<T, Side, Dense, Group + GROUP_ROWS>(site, y, window, values, sums);
 }
 
-template <typename T, int Side, template <typename> class Row>
+template <typename T, int Side, bool Dense>
 __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()))
     strip_kernel(const strip_task<T> task, const window<T, Side> window)
 {
@@ -202,7 +184,7 @@ __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()
     for (int y = site.top - Side + 1; y < site.bottom; y++) {
         T values[Side + LANE_SAMPLES - 1];
         load_window<Side>(ring.receive(), lane, values);
-        chain_groups<T, Side, Row, 0>(site, y, window, values, sums);
+        chain_groups<T, Side, Dense, 0>(site, y, window, values, sums);
         if (y >= site.top)
             strip_store(task, site, to, y, sums[0]);
     }
@@ -364,10 +346,9 @@ cudaError_t launch(const struct cuda_job *job, void (*kernel)(strip_task<T>, Wei
                        dim3(CUDA_WARP), job->form->shared_bytes, kernel, task, weights);
 }
 
-template <typename T, int Side, template <typename> class Row>
-cudaError_t launch_unrolled(const struct cuda_job *job)
+template <typename T, int Side, bool Dense> cudaError_t launch_unrolled(const struct cuda_job *job)
 {
-    return launch(job, strip_kernel<T, Side, Row>, window_of<T, Side>(job->op->op));
+    return launch(job, strip_kernel<T, Side, Dense>, window_of<T, Side>(job->op->op));
 }
 
 template <int Side> cudaError_t launch_large(const struct cuda_job *job)
@@ -375,10 +356,10 @@ template <int Side> cudaError_t launch_large(const struct cuda_job *job)
     return launch(job, large_strip_kernel<Side>, window_of<float, Side>(job->op->op));
 }
 
-template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
+template <typename T, int Side, bool Dense> strip_kernel_entry unrolled_entry()
 {
-    return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
-            launch_unrolled<T, Side, Row>};
+    return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Dense>),
+            launch_unrolled<T, Side, Dense>};
 }
 
 template <int Side> strip_kernel_entry large_entry()
@@ -448,14 +429,14 @@ template <typename T> strip_kernel_entry entry_of(const struct op *op)
 
     if (!is_dense(op))
         return entry_for<3, SPARSE_SIDE>(
-            side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, sparse_row>(); });
+            side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, false>(); });
     if constexpr (sizeof(T) == sizeof(float)) {
         if (side > UNROLLED_SIDE)
             return entry_for<UNROLLED_SIDE + 2, LARGEST_SIDE>(
                 side, [](auto chosen) { return large_entry<decltype(chosen)::value>(); });
     }
     return entry_for<3, UNROLLED_SIDE>(
-        side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, dense_row>(); });
+        side, [](auto chosen) { return unrolled_entry<T, decltype(chosen)::value, true>(); });
 }
 
 template <typename T> size_t strip_shared_bytes(const struct op *op)
