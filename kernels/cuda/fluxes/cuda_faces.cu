@@ -840,22 +840,12 @@ template <typename T, enum flux Flux, bool Volume, typename Act>
 static auto choose_channels(const struct op *op, size_t channels, Act act)
 {
     if constexpr (Flux != FLUX_TANH) {
-        if (op->joint > 0) {
-            switch (channels) {
-            case 1:
-                /* Under pm1 a group of one has the bits of a channel without group; pm2 rounds once more. */
-                if constexpr (Flux == FLUX_PM1)
-                    break;
-                else
-                    return act(joint_form<T, Flux, Volume, 1>());
-            case 2:
-                return act(joint_form<T, Flux, Volume, 2>());
-            case 3:
-                return act(joint_form<T, Flux, Volume, 3>());
-            default:
-                return act(joint_form<T, Flux, Volume, most_joint(Volume)>());
-            }
-        }
+        /* Under pm1 a group of one has the bits of a channel without group; pm2 rounds once more. */
+        constexpr size_t Fewest = Flux == FLUX_PM1 ? 2 : 1;
+        if (op->joint > 0 && channels >= Fewest)
+            return cuda_with_number<Fewest, most_joint(Volume), 1>(
+                static_cast<int>(channels),
+                [&](auto joint) { return act(joint_form<T, Flux, Volume, joint()>()); });
     }
     return relaxes(op) ? act(separate_form<T, Flux, Volume, true>())
                        : act(separate_form<T, Flux, Volume, false>());
