@@ -208,21 +208,15 @@ struct tally_source {
 /* The k-th item of a thread after its Factor samples are folded to Width items: itself and the one Width
    further on, at twice the width. The compiler unrolls this tree depth first, so that few items are in
    registers at a time. */
-template <typename Source, int Factor, int Width> struct thread_fold {
-    static CUDA_INLINE typename Source::item at(const Source &source, const leaf_place &place, int first,
-                                                int k)
-    {
-        return Source::folded(thread_fold<Source, Factor, 2 * Width>::at(source, place, first, k),
-                              thread_fold<Source, Factor, 2 * Width>::at(source, place, first, k + Width));
-    }
-};
-template <typename Source, int Factor> struct thread_fold<Source, Factor, Factor> {
-    static CUDA_INLINE typename Source::item at(const Source &source, const leaf_place &place, int first,
-                                                int k)
-    {
+template <typename Source, int Factor, int Width = 1>
+CUDA_INLINE typename Source::item thread_fold(const Source &source, const leaf_place &place, int first, int k)
+{
+    if constexpr (Width < Factor)
+        return Source::folded(thread_fold<Source, Factor, 2 * Width>(source, place, first, k),
+                              thread_fold<Source, Factor, 2 * Width>(source, place, first, k + Width));
+    else
         return source.read(place, first + k * (ARITH_LEAF / Factor));
-    }
-};
+}
 
 /* A block folds leaves, with 1024/Factor threads: first each thread alone, then halves of the block, then of
  * a warp. */
@@ -242,7 +236,7 @@ __global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(c
         /* In registers: the first folds of the tree are between samples of one thread, which are 1024/Factor
          * apart. */
         const leaf_place place(leaves, leaf);
-        typename Source::item item = thread_fold<Source, Factor, 1>::at(source, place, thread, 0);
+        typename Source::item item = thread_fold<Source, Factor>(source, place, thread, 0);
         /* The upper half of the threads hands its items to the lower half, until one warp is left. */
         for (int half = ARITH_LEAF / Factor / 2; half >= CUDA_WARP; half /= 2) {
             if (thread >= half && thread < 2 * half)
