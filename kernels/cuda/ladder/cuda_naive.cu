@@ -55,20 +55,17 @@ static CUDA_INLINE T naive_sample(const each_part<T> &part, const cuda_edge<T> &
 /* Blocks that a multiprocessor should hold (occupancy): many if the filter's offsets are compiled in, since
    more loads under way are worth more than registers. Before 7.5 and from 10.0 on, ptxas needs some more
    registers. */
-template <typename T> static constexpr int naive_residents(int, const cuda_any_filter<T> *)
+template <typename T, typename Filter> static constexpr int naive_residents(int code)
 {
-    return 1;
-}
-template <typename Filter> static constexpr int naive_residents(int code, const Filter *)
-{
-    const bool frugal = sizeof(Filter::weights[0]) == sizeof(float) && code >= 75 && code < 100;
+    const bool frugal = sizeof(T) == sizeof(float) && code >= 75 && code < 100;
 
+    if (std::is_same<Filter, cuda_any_filter<T>>::value)
+        return 1;
     return cuda_residents(code, EACH_THREADS, frugal ? 8 : 6);
 }
 
 template <typename T, typename Filter>
-__global__ void __launch_bounds__(EACH_THREADS,
-                                  naive_residents(cuda_code(), static_cast<const Filter *>(nullptr)))
+__global__ void __launch_bounds__(EACH_THREADS, naive_residents<T, Filter>(cuda_code()))
     naive_kernel(each_part<T> part, cuda_edge<T> edge, Filter filter)
 {
     each_site site;

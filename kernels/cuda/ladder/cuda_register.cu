@@ -122,20 +122,17 @@ template <typename T> struct register_walk {
 /* Blocks that a multiprocessor should hold (occupancy): many if the filter's offsets are compiled in, since
    more loads under way are worth more than registers. Before 7.5 and for 12.x, ptxas needs some more
    registers. */
-template <typename T> static constexpr int register_residents(int, int, const cuda_any_filter<T> *)
-{
-    return 1;
-}
-template <typename Filter> static constexpr int register_residents(int code, int threads, const Filter *)
+template <typename T, typename Filter> static constexpr int register_residents(int code, int threads)
 {
     const int blocks = code < 75 ? 3 : code < 120 ? 5 : 4;
 
-    return threads == REGISTER_THREADS ? cuda_residents(code, threads, blocks) : 1;
+    if (std::is_same<Filter, cuda_any_filter<T>>::value || threads > REGISTER_THREADS)
+        return 1;
+    return cuda_residents(code, threads, blocks);
 }
 
 template <typename T, typename Filter, int Radius, int Threads>
-__global__ void __launch_bounds__(Threads, register_residents(cuda_code(), Threads,
-                                                              static_cast<const Filter *>(nullptr)))
+__global__ void __launch_bounds__(Threads, register_residents<T, Filter>(cuda_code(), Threads))
     register_kernel(halo_task<T> task, Filter filter)
 {
     CUDA_SHARED(unsigned char, shared);
@@ -207,24 +204,18 @@ static int register_radius(const struct op *op)
     return radius <= 1 ? 1 : radius <= 2 ? 2 : REGISTER_RADIUS;
 }
 
-template <typename T, typename Filter> using register_kernel_of = void (*)(halo_task<T>, Filter);
-
 /* The kernel for an op and a number of threads. */
-template <typename T>
-static register_kernel_of<T, cuda_any_filter<T>> register_choose(const struct op *op, unsigned,
-                                                                 const cuda_any_filter<T> &)
-{
-    constexpr int threads = REGISTER_THREADS;
-
-    return register_radius(op) == 1   ? register_kernel<T, cuda_any_filter<T>, 1, threads>
-           : register_radius(op) == 2 ? register_kernel<T, cuda_any_filter<T>, 2, threads>
-                                      : register_kernel<T, cuda_any_filter<T>, REGISTER_RADIUS, threads>;
-}
 template <typename T, typename Filter>
-static register_kernel_of<T, Filter> register_choose(const struct op *, unsigned threads, const Filter &)
+static auto register_choose(const struct op *op, unsigned threads, const Filter &)
+    -> void (*)(halo_task<T>, Filter)
 {
-    return threads <= REGISTER_THREADS ? register_kernel<T, Filter, 1, REGISTER_THREADS>
-                                       : register_kernel<T, Filter, 1, REGISTER_THREADS_MOST>;
+    if constexpr (std::is_same<Filter, cuda_any_filter<T>>::value)
+        return register_radius(op) == 1   ? register_kernel<T, Filter, 1, REGISTER_THREADS>
+               : register_radius(op) == 2 ? register_kernel<T, Filter, 2, REGISTER_THREADS>
+                                          : register_kernel<T, Filter, REGISTER_RADIUS, REGISTER_THREADS>;
+    else
+        return threads <= REGISTER_THREADS ? register_kernel<T, Filter, 1, REGISTER_THREADS>
+                                           : register_kernel<T, Filter, 1, REGISTER_THREADS_MOST>;
 }
 
 /* A tap must be in the middle plane or on the thread's own column. */
