@@ -184,36 +184,6 @@ CUDA_INLINE void patch_place(const patch_task<T> &task, struct area &patch, stru
     cells.end_y = patch.end_y + margin < planes ? patch.end_y + margin : planes;
 }
 
-/* Reads the neighbours of a cell that has all of them in the patch. */
-template <typename T> struct inner_reader {
-    const T *own;
-    int pitch;
-
-    CUDA_INLINE T operator()(int dx, int, int dplane) const
-    {
-        return own[dplane * pitch + dx];
-    }
-};
-
-/* Reads the neighbours of a cell at the edge of the grid. */
-template <typename T> struct edge_reader {
-    const patch_task<T> &task;
-    const struct area &cells;
-    const T *level;
-    T outside;
-    int x, y;
-
-    CUDA_INLINE T operator()(int dx, int, int dplane) const
-    {
-        const int column = cuda_near_index(task.edge.rule, x + dx, task.from.nx);
-        const int row = cuda_near_index(task.edge.rule, y + dplane, static_cast<int>(task.from.planes));
-
-        if (column < 0 || row < 0)
-            return outside;
-        return level[(row - cells.y) * static_cast<int>(cells.columns()) + column - cells.x];
-    }
-};
-
 /* A cell on the rim of the cells by its number: the first row, the last one, then the columns' rest. */
 CUDA_INLINE void rim_cell(const struct area &cells, int number, int *x, int *y)
 {
@@ -239,7 +209,14 @@ CUDA_INLINE T advance_rim(const patch_task<T> &task, const cuda_any_filter<T> &f
 
     if (!counts || (task.reach.rule == EDGE_HOLD && !task.reach.interior(task.from, y, 0, x)))
         return own;
-    return filter(own, edge_reader<T>{task, cells, level, outside, x, y});
+    return filter(own, [=, &task, &cells](int dx, int, int dplane) {
+        const int column = cuda_near_index(task.edge.rule, x + dx, task.from.nx);
+        const int row = cuda_near_index(task.edge.rule, y + dplane, static_cast<int>(task.from.planes));
+
+        if (column < 0 || row < 0)
+            return outside;
+        return level[(row - cells.y) * static_cast<int>(cells.columns()) + column - cells.x];
+    });
 }
 
 #define PATCH_THREADS 256
@@ -280,7 +257,8 @@ __global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code(
         for (int y = 1 + warp; y < height - 1; y += warps) {
             for (int x = 1 + lane; x < width - 1; x += CUDA_WARP) {
                 const T *own = level + y * width + x;
-                next[y * width + x] = filter(*own, inner_reader<T>{own, width});
+                next[y * width + x] =
+                    filter(*own, [=](int dx, int, int dplane) { return own[dplane * width + dx]; });
             }
         }
         for (int i = static_cast<int>(threadIdx.x); i < 2 * (width + height); i += PATCH_THREADS) {
