@@ -370,21 +370,14 @@ fused_class class_of(const struct op *op)
     }
 }
 
-template <typename T, template <typename> class Taps, int FusedSteps, typename Act>
-auto fused_choose_levels(int steps, Act act)
-{
-    if constexpr (FusedSteps > 1) {
-        if (steps < FusedSteps)
-            return fused_choose_levels<T, Taps, FusedSteps - 1>(steps, act);
-    }
-    return act(fused_tma2d<T, Taps, FusedSteps>());
-}
-
 /* Call act with the form of the TMA walk for a number of steps. */
 template <typename T, typename Act> auto fused_choose_tma2d(const struct op *op, int steps, Act act)
 {
-    return class_of(op) == FUSED_STAR ? fused_choose_levels<T, window_star, TMA2D_MOST_OF_STAR>(steps, act)
-                                      : fused_choose_levels<T, window_box, TMA2D_MOST_OF_BOX>(steps, act);
+    if (class_of(op) == FUSED_STAR)
+        return cuda_with_number<1, TMA2D_MOST_OF_STAR, 1>(
+            steps, [&](auto levels) { return act(fused_tma2d<T, window_star, levels()>()); });
+    return cuda_with_number<1, TMA2D_MOST_OF_BOX, 1>(
+        steps, [&](auto levels) { return act(fused_tma2d<T, window_box, levels()>()); });
 }
 
 /* Whether a walk serves the op; otherwise patches take the whole picture. */
