@@ -159,6 +159,8 @@ template <typename Form> struct unrolled_tile {
     static constexpr int Pack = Form::Pack, Before = Form::Before, Loaded = Form::Loaded;
     static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
     static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
+    /* Turns of the slots that are unrolled: all of them, or none. */
+    static constexpr int Turns = Form::Order == UNROLLED_BY_TAPS ? Form::Height : 1;
     /* Packs that a loop over rows keeps: what is done, and what is left of the rows before. */
     static constexpr int Moving = 2 * Down + 1 + Form::Gradient;
 
@@ -447,13 +449,6 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
-    static CUDA_INLINE void open(T *sums, int count)
-    {
-#pragma unroll
-        for (int i = 0; i < count; i++)
-            sums[i] = -T(0);
-    }
-
     /* Chain row `down` of the window to sums that lie below each other: what the first of them meets of it is
        in slot `turn`, the others' rows follow. A chain starts at −0: fma(w, v, −0) is the product w·v, its
        sign included. */
@@ -496,16 +491,12 @@ template <typename Form> struct unrolled_tile {
         T rows[Slots][Loaded], sums[Samples][Pack];
 
         load_group(0, rows);
-        open(sums[0], Samples * Pack);
-        if constexpr (Form::Order == UNROLLED_BY_TAPS) {
 #pragma unroll
-            for (int first = 0; first <= 2 * Down; first += Slots)
-                take_turn(first, rows, sums);
-        } else {
-#pragma unroll 1
-            for (int first = 0; first <= 2 * Down; first += Slots)
-                take_turn(first, rows, sums);
-        }
+        for (int o = 0; o < Samples; o++)
+            cuda_fill(sums[o], -T(0));
+#pragma unroll Turns
+        for (int first = 0; first <= 2 * Down; first += Slots)
+            take_turn(first, rows, sums);
 #pragma unroll
         for (int o = 0; o < Samples; o++)
             store<false>(o, sums[o]);
@@ -517,7 +508,7 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll 1
         for (int o = 0; o < end() - begin; o++) {
             T row[1][Loaded], sums[1][Pack];
-            open(sums[0], Pack);
+            cuda_fill(sums[0], -T(0));
 #pragma unroll 1
             for (int down = 0; down <= 2 * Down; down++) {
                 load<true>(o + down, row[0]);
