@@ -346,25 +346,20 @@ cudaError_t launch(const struct cuda_job *job, void (*kernel)(strip_task<T>, Wei
                        dim3(CUDA_WARP), job->form->shared_bytes, kernel, task, weights);
 }
 
-template <typename T, int Side, bool Dense> cudaError_t launch_unrolled(const struct cuda_job *job)
-{
-    return launch(job, strip_kernel<T, Side, Dense>, window_of<T, Side>(job->op->op));
-}
-
-template <int Side> cudaError_t launch_large(const struct cuda_job *job)
-{
-    return launch(job, large_strip_kernel<Side>, window_of<float, Side>(job->op->op));
-}
-
 template <typename T, int Side, bool Dense> strip_kernel_entry unrolled_entry()
 {
     return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Dense>),
-            launch_unrolled<T, Side, Dense>};
+            [](const struct cuda_job *job) {
+                return launch(job, strip_kernel<T, Side, Dense>, window_of<T, Side>(job->op->op));
+            }};
 }
 
 template <int Side> strip_kernel_entry large_entry()
 {
-    return {Side, rolled_warps, reinterpret_cast<const void *>(large_strip_kernel<Side>), launch_large<Side>};
+    return {Side, rolled_warps, reinterpret_cast<const void *>(large_strip_kernel<Side>),
+            [](const struct cuda_job *job) {
+                return launch(job, large_strip_kernel<Side>, window_of<float, Side>(job->op->op));
+            }};
 }
 
 /* Whole windows in memory order: what needs no loop over the rows of a strip. How many samples a thread has
