@@ -437,13 +437,15 @@ static bool settle_blocks(const struct cuda_wish *wish, struct cuda_reduction *r
 bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction,
                            struct cuda_refusal *refusal)
 {
+    const char *rung = wish->rung != NULL ? wish->rung : BY_THREADS;
+
     if (wish->tile_x > 0)
         return cuda_refuse(refusal, "sums have no tiles");
-    if (wish->rung != NULL && strcmp(wish->rung, BY_THREADS) != 0 && strcmp(wish->rung, BY_BLOCKS) != 0)
-        return cuda_refuse(refusal, "no such reduction kernel");
-    return wish->rung != NULL && strcmp(wish->rung, BY_BLOCKS) == 0
-               ? settle_blocks(wish, reduction, refusal)
-               : settle_threads(wish, reduction, refusal);
+    if (strcmp(rung, BY_THREADS) == 0)
+        return settle_threads(wish, reduction, refusal);
+    if (strcmp(rung, BY_BLOCKS) == 0)
+        return settle_blocks(wish, reduction, refusal);
+    return cuda_refuse(refusal, "no such reduction kernel");
 }
 
 const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction)
