@@ -203,8 +203,8 @@ struct op {
     /* OP_PASSES: separable convolution. Each pass has taps along one axis; they share work, edge, outside and
        channels. Each pass rounds to the work type and applies the edge rule by itself; nobody sees the
        samples between them. The last pass may be OP_UNSHARP. Of an average, OP_WEIGH comes first and
-       OP_AVERAGE last, and channels behind those that are computed are as before. A backend need not have it.
-     */
+       OP_AVERAGE last. Channels behind those that are computed are as before, but freed ones may hold
+       anything. A backend need not have it. */
     size_t pass_count;
     const struct op *passes;
 
@@ -233,7 +233,8 @@ struct op {
     /* OP_WEIGH, OP_AVERAGE: so many channels, each with its weight so many channels further on. And the
        weight of a sample where nothing is missing, by the axes along which EDGE_HOLD has kept it: the sum of
        OP_HELD_X, OP_HELD_ROW and OP_HELD_PLANE. It does so where taps of this reach leave the grid. */
-    unsigned weighed, freed; /* freed: OP_AVERAGE leaves anything in so many channels behind those weighed */
+    unsigned weighed;
+    unsigned freed; /* OP_AVERAGE, OP_PASSES: so many channels behind those weighed may hold anything */
     double whole[8];
     struct reach held[3]; /* along x, rows and planes */
 };

@@ -515,6 +515,7 @@ START_TEST(averages_in_tiles)
                               .grid = planes ? grid_of(3, solid[turn % LENGTH(solid)])
                                              : grid_of(2, flat[turn % LENGTH(flat)]),
                               .work = turn % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .fill = i % 7 == 0 ? FILL_SPECIAL : FILL_RANDOM,
                               .missing = true,
                               .seldom = i / 2 % 2 == 0,
                               .rung = "passes"};

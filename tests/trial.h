@@ -20,7 +20,7 @@ struct trial {
     bool narrow; /* samples are of this type, and fields may be */
     enum sample_type type;
     bool missing;     /* NaNs are samples that are missing, and there are many */
-    bool seldom;      /* but in most parts of the grid there are none */
+    bool seldom;      /* with missing: most parts of the grid have no NaN */
     bool alpha;       /* the last channel is alpha, apart from the others */
     bool large;       /* tiles of a GPU lie side by side */
     const char *rung; /* in ways of this kernel alone; NULL: of any */

@@ -126,9 +126,12 @@ static bool find_rows(struct direct *direct, size_t plane, size_t row)
 
     if (at_edge && edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         return false;
-    for (size_t k = 0; k < op->tap_count && !by_rule; k++)
-        direct->rows[k] = old + direct->offsets[k];
-    for (size_t k = 0; k < op->tap_count && by_rule; k++) {
+    if (!by_rule) {
+        for (size_t k = 0; k < op->tap_count; k++)
+            direct->rows[k] = old + direct->offsets[k];
+        return true;
+    }
+    for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
         int64_t from_plane = arith_edge_index(op->edge, (int64_t)plane + tap->dplane, (int64_t)shape->planes);
         int64_t from_row = arith_edge_index(op->edge, (int64_t)row + tap->drow, (int64_t)shape->rows);

@@ -344,8 +344,8 @@ static bool reaches_outside(struct reach reach, size_t index, size_t extent)
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;
 }
 
-/* Channels that were not weighed are those of the stage's input. EDGE_HOLD has kept samples near each end of
-   an axis. */
+/* Channels that were not weighed are those of the stage's input; freed ones are not written. EDGE_HOLD has
+   kept samples near each end of an axis. */
 static void advance_average(const struct op *op, const struct field *from, const struct field *kept,
                             const struct site *site, real *out)
 {
@@ -371,7 +371,7 @@ static void advance_average(const struct op *op, const struct field *from, const
     }
 }
 
-/* The block's samples in memory, whatever they are. */
+/* The block's samples in memory, of whatever type. */
 static char *block_bytes_of(const struct field *field, const struct site *site)
 {
     return (char *)row_bytes_of(field, site->plane, site->channel, site->row) +
@@ -455,7 +455,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
         advance_average(op, from, kept, site, out);
         break;
     }
-    if (op->missing)
+    if (op->missing && op->joint == 0) /* joint channels have kept theirs */
         keep_missing(own, site->count, out);
 }
 

@@ -74,7 +74,7 @@ ISA_INLINE real conductivity(enum flux flux, real c, real q)
     return c * (flux == FLUX_PM1 ? real_pm1(q) : real_pm2(q));
 }
 
-/* Those of the faces between samples and the values beside them. */
+/* The conductivities of the faces between samples and the values beside them. */
 static void face_factors(const struct op *op, real weight, const real *values, const real *u, size_t count,
                          real *restrict factors)
 {

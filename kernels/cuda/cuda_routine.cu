@@ -413,7 +413,8 @@ __global__ void __launch_bounds__(KEEP_THREADS)
         to[p * plane + i] = from[p * plane + i];
 }
 
-/* Copy channels that the op leaves alone over whatever the kernel computed for them. */
+/* Copy channels that the op leaves alone over whatever the kernel computed for them. A joined average
+   computes fewer than OP_AVERAGE, whose channels are all; those that it has freed hold nothing. */
 static bool keep_channels(struct device *device, const struct op *op, const struct field *from,
                           struct field *to, struct range planes, struct fault *fault)
 {

@@ -39,10 +39,9 @@ double bench_case_cells(const struct bench_case *bench)
 
 double bench_case_rate(const struct bench_case *bench, double seconds)
 {
-    double count =
-        bench->request->pictures ? bench_case_cells(bench) / bench->shape.channels : bench_case_cells(bench);
+    double pixels = bench_case_cells(bench) / bench->shape.channels;
 
-    return count / seconds;
+    return pixels * (bench->request->pictures ? 1 : bench->request->grid.channels) / seconds;
 }
 
 /* The rung alone would not do: a sweep prints the same rung with many tiles, and one of them is the
@@ -128,6 +127,7 @@ static bool await_staging(struct bench_case *bench, struct bench_stand *stand)
     return stand->backend->staging_wait(stand->device, stand->staging, &unused, bench->fault);
 }
 
+/* Nobody knows what channels that an average has freed hold. */
 static unsigned compared_channels(const struct bench_case *bench)
 {
     return bench->op->freed > 0 ? bench->op->weighed : bench->shape.channels;

@@ -99,7 +99,7 @@ void bench_case_close(struct bench_case *bench);
 /* Whether a plan takes the form of itself. */
 bool bench_case_is_planned(const struct bench_case *bench, const struct form *form);
 
-/* Cells, or pixels with all their channels, a second. */
+/* Cells, or pixels with all their channels, a second. Weights of samples that may be missing are no cells. */
 double bench_case_rate(const struct bench_case *bench, double seconds);
 
 /* Samples of a field, with all channels. */

@@ -25,9 +25,13 @@ static const char *judge_name(const struct bench_case *bench)
    update that is not a chain of taps is more than multiply-adds. */
 static double share_of_multiply_adds(const struct bench_case *bench, const struct bench_row *row)
 {
-    if (bench->op == NULL || (bench->op->kind != OP_TAPS && bench->op->kind != OP_PASSES))
+    const struct op *op = bench->op;
+
+    if (op == NULL || (op->kind != OP_TAPS && op->kind != OP_PASSES))
         return NAN;
-    return bench_case_cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
+    /* Joined passes chain weights only where samples are missing. Of those that are measured, none is. */
+    const double chained = bench_case_cells(bench) * op->channels / bench->shape.channels;
+    return chained / row->seconds * (double)op->tap_count / bench->multiply_adds;
 }
 
 /* The unit of rates: pixels of pictures, cells of volumes. */

@@ -146,8 +146,8 @@ static void end_list(struct lists *lists)
         json_end_array(&lists->json);
 }
 
-/* A line of two columns, or an object. Names of members and their texts take turns, up to NULL; a
-   line needs none. */
+/* A line of two columns, or an object. `members` are names and texts in turn, up to NULL; a line has no use
+   for them. */
 static void list(struct lists *lists, const char *left, const char *right, const char *const *members)
 {
     if (!lists->as_json) {

@@ -1,6 +1,6 @@
 /* Functions that differ in nothing but the type: arith.h includes this file once for each work type. Within,
    `real` is the type, `bits_of_real` the unsigned integer of its width, number(x) a literal of the type,
-   twin(name) the function and constant(NAME) the constant of the type. At its end all of them end, too. */
+   twin(name) the function and constant(NAME) the constant of the type. It undefines them at its end. */
 
 /* The bits of a value, and the value of bits. */
 ARITH_FN bits_of_real twin(arith_bits)(real value)

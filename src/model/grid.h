@@ -22,7 +22,7 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz);
 /* False with STATUS_INPUT when an extent is zero, or STATUS_LIMIT when the sizes leave the address space. */
 bool grid_check(const struct grid *grid, struct fault *fault);
 
-/* The extent along x, y or z. */
+/* The extent along an axis: 0 is x, 1 y, 2 z. */
 size_t grid_extent(const struct grid *grid, unsigned axis);
 
 /* The extents along its axes: "640 x 480". */

@@ -2,7 +2,7 @@
 #ifndef UNIT_H
 #define UNIT_H
 
-/* Formats that number units: xyzt_units of NIfTI, and TIFF's ResolutionUnit. */
+/* Formats that number units: NIfTI in xyzt_units, and TIFF in ResolutionUnit. */
 enum unit_code { UNIT_NIFTI, UNIT_RESOLUTION, UNIT_CODES };
 
 struct length_unit {

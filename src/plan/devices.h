@@ -25,7 +25,7 @@ struct devices {
    these. Nothing is asked of the machine. */
 const struct backend *devices_backend(const char *name);
 
-/* Whether a ladder has a rung of this name; NULL is any. */
+/* Whether a ladder has a rung of this name; true for NULL. */
 bool devices_has_rung(const struct rung *rungs, const char *name);
 
 /* Find the devices that such a name means on this machine. Devices that it lacks, one named twice and devices

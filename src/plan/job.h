@@ -88,7 +88,7 @@ size_t job_columns(const struct job *job);
 /* The pixels that are written, in all volumes. */
 uint64_t job_pixels(const struct job *job);
 
-/* The last of its stages, of which a job that is made has one at least. */
+/* The last of its stages. A job that has been made has at least one. */
 const struct stage *job_last_stage(const struct job *job);
 
 /* Whether how many steps it takes depends on how little they change: --until. */

@@ -155,7 +155,7 @@ bool output_write(const struct output *output, void *samples, struct range plane
     const struct range written = written_planes(output, planes);
     const struct job *job = output->job;
 
-    /* Only the part of each plane that the job writes is kept. */
+    /* Keep only the part of each plane that the job writes. */
     if (!region_has_whole_planes(&job->kept, &job->computed))
         region_cut(&job->kept, &job->computed, sample_size(job->out.type), samples, planes.count, samples);
     if (job_columns(job) > 1)

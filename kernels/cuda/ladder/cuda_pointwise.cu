@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(EACH_THREADS) weigh_kernel(each_part<T> part, 
     part.to[site.offset] = channel < weighed ? cuda_present(value, T(0)) : value == value ? T(1) : T(0);
 }
 
-/* Their averages; other channels are those of the stage's input. Near the ends of an axis, EDGE_HOLD has kept
-   samples. */
+/* Their averages; other channels are those of the stage's input, and freed ones are not written. Near the
+   ends of an axis, EDGE_HOLD has kept samples. */
 template <typename T> struct whole_weights {
     int weighed;
     bool holds;

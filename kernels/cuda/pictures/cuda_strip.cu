@@ -91,7 +91,7 @@ CUDA_INLINE void strip_store(const strip_task<T> &task, const strip_site<T> &sit
 }
 
 /* Chain a row of the window onto sums: result may be another row's sums. A chain starts at −0: fma(w, v, −0)
-   is the product w·v, its sign included. Dense: no tap is missing, otherwise `present` has a bit for each. */
+   is the product w·v, its sign included. Dense: no tap is left out; else `present` has a bit for each. */
 template <int Side, bool Dense, typename T>
 CUDA_INLINE void chain_row(const T *weights, unsigned present, const T (&values)[Side + LANE_SAMPLES - 1],
                            const T (&sums)[LANE_SAMPLES], T (&result)[LANE_SAMPLES])

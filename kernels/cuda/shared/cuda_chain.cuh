@@ -455,7 +455,7 @@ static inline bool cuda_is_full_cross(const struct op *op)
            op->tap_count == 5;
 }
 
-/* The passes of a joint op: of an average, those between what weighs its samples and what divides them. */
+/* The passes of a joint op; in an average, those between the op that weighs and the one that divides. */
 static inline const struct op *cuda_passes_of(const struct op *op)
 {
     return op->passes + (op->weighed > 0 ? 1 : 0);

@@ -8,8 +8,8 @@
  * Adds: what the first pass leaves never goes to memory; nor do weights, where samples may be missing.
  * Costs: the columns beside a strip are read for its neighbours, too; a walk begins with rows that get their
  *   taps along x alone.
- * Traffic per sample: 2 words; 1 more for an unsharp mask, and where samples are missing, mostly found in the
- *   L2 cache.
+ * Traffic per sample: 2 words. An unsharp mask reads 1 more, and so does an average where samples are
+ *   missing, mostly from the L2 cache.
  * Wins when: windows are so short that the memory binds passes one by one, not their multiply-adds.
  *
  * Each pass rounds to the work type and applies the edge rule along its own axis, as if what it leaves were
@@ -17,10 +17,11 @@
  * of the constant stays constant. While the samples of a group get their other taps, the rows of the next
  * group are on their way.
  *
- * Averages of samples some of which may be missing have a second ring, for the weights of samples. A group
- * first takes all of its samples for present. If none is missing, each sum is a number then, and each weight
- * is the whole one. If a sum is NaN, the group gets its taps along x again, with weights. Other taps go over
- * both rings where this group or the one before it lacks samples. Elsewhere, the sums are the averages. */
+ * Averages have a second ring, for weights. A group is first taken for complete, unless the group before it
+ * lacked samples. If it is complete, its weights in the ring are all equal. If one of its samples is NaN,
+ * the group gets its taps along x again: once for the samples, with 0 for what is missing, and once for the
+ * weights. Where this group or the one before it lacks samples, the other taps go over both rings, and sums
+ * are divided by weights. Elsewhere, the sums are the averages. */
 #include "cuda_axis.cuh"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ template <typename T> struct pair_job {
     cuda_edge<T> edge;
     bool sharpens; /* OP_UNSHARP */
     T amount;
-    T whole_x, whole; /* of averages: a weight that has passed taps along x, or all, if nothing is missing */
+    T whole_x, whole; /* averages: a complete window's weight after taps along x, and after all taps */
     pair_taps<T> x, down;
 };
 
@@ -74,8 +75,8 @@ template <typename Type, bool Averages_> struct pair_form {
     static constexpr int Warps = Averages ? 8 : 4, Threads = Warps * CUDA_WARP;
     static constexpr int Columns = CUDA_WARP * Pack; /* of a strip */
     static constexpr int Rows = CUDA_WARP;           /* of a group: each lane has one */
-    static constexpr int Beside = Columns / Warps < 16 ? Columns / Warps : 16; /* of a thread along x */
-    static constexpr int Below = Rows / Warps;                                 /* and below each other */
+    /* Samples of a thread, along x and down. */
+    static constexpr int Beside = Columns / Warps < 16 ? Columns / Warps : 16, Below = Rows / Warps;
     static constexpr int Slots = Below + 1;
     static constexpr int Fetching = 8;    /* lanes that bring a row */
     static constexpr int Ring = 2 * Rows; /* rows that taps along x have passed: a group and one before it */
@@ -126,8 +127,9 @@ template <typename Form> struct pair_walk {
     /* The strip's first column, and its columns in whole threads; the last may lie behind the grid. */
     const int begin = static_cast<int>(blockIdx.x) % job.tiles * Form::Columns;
     const int columns = min(Form::Columns, (job.nx - begin + Form::Beside - 1) / Form::Beside * Form::Beside);
-    const int number = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
-    const int layer = number / job.own_layers * job.plane_layers + number % job.own_layers;
+    /* Among the layers to compute, and among all. */
+    const int computed = static_cast<int>(blockIdx.x) / job.tiles % job.layers;
+    const int layer = computed / job.own_layers * job.plane_layers + computed % job.own_layers;
     /* The first row to compute, and how many there are. */
     const int first = job.first + static_cast<int>(blockIdx.x) / job.tiles / job.layers * job.chunk;
     const int count = min(job.chunk, job.end - first);
@@ -179,13 +181,13 @@ template <typename Form> struct pair_walk {
         cuda_commit_copies();
     }
 
-    /* Where a ring has a row of those of all groups, one after another. */
+    /* Where a ring has a row. Rows of all groups are numbered one after another. */
     static CUDA_INLINE int passed(int number)
     {
         return (number & (Form::Ring - 1)) * Form::RingPitch;
     }
 
-    /* The taps along x of a group: warps share its columns. `worth` says what a sample counts for. */
+    /* The taps along x of a group: warps share its columns. worth(sample) is the value that is chained. */
     template <typename Worth> CUDA_INLINE void pass_rows(int group, const Worth &worth, T *to) const
     {
         const int number = group * Rows + lane, before = axis_places_before<Pack>(job.x.low) + job.x.low;
@@ -228,8 +230,8 @@ template <typename Form> struct pair_walk {
             cuda_put(ring + Form::RingSamples + passed(group * Rows) + i, weights);
     }
 
-    /* Taps along x of a group, of which all threads then know whether it lacks samples; `lacked`: whether the
-       group before it did. */
+    /* Taps along x of a group. All threads learn whether it lacks samples. `lacked`: the group before it
+       lacked some. */
     CUDA_INLINE bool pass_group(int group, bool lacked) const
     {
         bool lacks = false;
@@ -242,22 +244,21 @@ template <typename Form> struct pair_walk {
 
         if (!lacked)
             pass_rows(group, sample, ring);
-        if constexpr (!Form::Averages) {
-            __syncthreads();
-            return false;
+        if constexpr (Form::Averages) {
+            if (!lacked) {
+                put_whole_weights(group);
+                if (__syncthreads_or(lacks) == 0)
+                    return false;
+            }
+            pass_rows(group, present, ring);
+            pass_rows(group, weight, ring + Form::RingSamples);
+            return __syncthreads_or(lacks) != 0;
         }
-        if (!lacked) {
-            put_whole_weights(group);
-            if (__syncthreads_or(lacks) == 0)
-                return false;
-        }
-        lacks = false;
-        pass_rows(group, present, ring);
-        pass_rows(group, weight, ring + Form::RingSamples);
-        return __syncthreads_or(lacks) != 0;
+        __syncthreads();
+        return false;
     }
 
-    /* The other taps of a thread's samples, from a row on. */
+    /* The other taps of a thread's samples, over a ring: `number` is the first row that they read. */
     CUDA_INLINE void chain_columns(const T *from, int number, T (&sums)[Below][Pack]) const
     {
 #pragma unroll
@@ -271,7 +272,8 @@ template <typename Form> struct pair_walk {
             sums);
     }
 
-    /* Those of the samples that the group is the last for. */
+    /* The other taps of the samples whose windows end in this group. `lacks`: samples are missing in it or
+       in the group before it. */
     CUDA_INLINE void pass_columns(int group, bool lacks) const
     {
         const int own = (group - 1) * Rows + warp * Below, x = begin + lane * Pack;
@@ -299,7 +301,7 @@ template <typename Form> struct pair_walk {
         }
     }
 
-    /* What reads the samples themselves again, which begin in `from`: they become sharp, or averages. */
+    /* Load the original samples again, from `from` on, to sharpen the sums or divide them by weights. */
     CUDA_INLINE void finish(const T *from, int number, int rows, T (&sums)[Below][Pack]) const
     {
         T originals[Below][Pack]; /* loads of all lines are under way together */
@@ -323,8 +325,8 @@ template <typename Form> struct pair_walk {
         }
     }
 
-    /* One barrier lets all read the rows that came, the other one those that passed; behind it, nobody reads
-       the cells of the group any more. */
+    /* The first barrier lets all read the rows that came, and the last one of pass_group those that passed;
+       behind it, nobody reads the cells of the group any more. */
     CUDA_INLINE void run() const
     {
         const int groups = Form::groups(count), from = first + job.down.low;
@@ -388,7 +390,7 @@ void take_taps(const struct op *pass, struct reach reach, int skipped, pair_taps
     cuda_copy_weights(pass, taps->weights + skipped);
 }
 
-/* Planes of each channel; or rows of each channel, where planes are the rows of a job. */
+/* Planes of each channel that is computed; or its rows, where planes are the rows of a job. */
 long long layers_of(const struct op *op, const struct shape *shape, size_t planes)
 {
     return static_cast<long long>(op->channels *
@@ -451,18 +453,19 @@ template <typename Form> bool describe(const struct cuda_question *asked, struct
     const struct op *op = asked->op, *const passes = cuda_passes_of(op);
     const struct shape *shape = asked->shape;
     const int most = pair_taps<typename Form::T>::Most;
-    const size_t around = Form::Averages ? 2 : 0,
-                 rows = goes_along_planes(passes) ? shape->planes : shape->rows;
+    const size_t around = Form::Averages ? 2 : 0;
 
     if (op->pass_count != 2 + around || !is_dense(&passes[0], passes[0].x) ||
         !is_dense(&passes[1], reach_down(passes)) || cuda_span(passes[0].x) >= most ||
         cuda_span(reach_down(passes)) >= most)
         return cuda_refuse(asked->refusal,
                            "two joined windows, the first along x, have no gaps and at most %d taps", most);
-    if (Form::Averages && op->edge == EDGE_HOLD)
-        return cuda_refuse(asked->refusal, "averages of what is there are joined where no sample is held");
+    if (Form::Averages && (op->edge == EDGE_HOLD || op->outside != NULL))
+        return cuda_refuse(asked->refusal,
+                           "averages of what is there are joined without samples held, or a constant around");
     if (cuda_is_beyond_32_bits(asked))
         return false;
+    const size_t rows = goes_along_planes(passes) ? shape->planes : shape->rows;
     if (layers_of(op, shape, shape->planes) *
             cuda_ceil_divide(static_cast<long long>(shape->nx), Form::Columns) >
         INT32_MAX / cuda_ceil_divide(static_cast<long long>(rows), Form::Rows))
@@ -478,7 +481,9 @@ template <typename Form> bool describe(const struct cuda_question *asked, struct
     form->grid = grid_of<Form>(job);
     form->shared_bytes = Form::shared_bytes(job);
     form->kernel = reinterpret_cast<const void *>(&pair_kernel<Form>);
-    form->bytes_per_update = sizeof(typename Form::T) * (2 + (job.sharpens ? 1 : 0));
+    /* Channels that are not computed, such as weights, move nothing. */
+    form->bytes_per_update =
+        1.0 * sizeof(typename Form::T) * (2 + (job.sharpens ? 1 : 0)) * op->channels / shape->channels;
     form->operations_per_update =
         waste_of<Form>(std::min(job.chunk, job.end - job.first)) * (cuda_operations(op) + Form::Overhead);
     form->reached = Form::Reached;

@@ -762,8 +762,11 @@ template <typename Form> static bool describe(const struct cuda_question *asked,
     form->kernel = reinterpret_cast<const void *>(&separable_kernel<Form>);
     form->bytes_per_update = sizeof(typename Form::T) *
                              (2 + Form::Sharpens + 2.0 * Form::Radius / static_cast<double>(cover.chunk));
-    if (Form::Marks) /* a chunk may be as short as a plane */
+    if (Form::Marks) {
+        /* Where no sample is missing, weights move nothing. A chunk may be as short as a plane. */
+        form->bytes_per_update *= 1.0 * asked->op->channels / shape->channels;
         form->scratch_bytes = sizeof(int) * grid.x * grid.y * asked->op->weighed * shape->planes;
+    }
     form->operations_per_update = cuda_operations(asked->op);
     form->reached = 0.24;
     return true;
