@@ -462,7 +462,7 @@ template <typename Form> bool describe(const struct cuda_question *asked, struct
                            "two joined windows, the first along x, have no gaps and at most %d taps", most);
     if (Form::Averages && (op->edge == EDGE_HOLD || op->outside != NULL))
         return cuda_refuse(asked->refusal,
-                           "averages of what is there are joined without samples held, or a constant around");
+                           "averages of what is there are joined under neither hold nor constant");
     if (cuda_is_beyond_32_bits(asked))
         return false;
     const size_t rows = goes_along_planes(passes) ? shape->planes : shape->rows;
