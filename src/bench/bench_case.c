@@ -127,7 +127,7 @@ static bool await_staging(struct bench_case *bench, struct bench_stand *stand)
     return stand->backend->staging_wait(stand->device, stand->staging, &unused, bench->fault);
 }
 
-/* Nobody knows what channels that an average has freed hold. */
+/* What an average leaves in the channels that it frees is not compared. */
 static unsigned compared_channels(const struct bench_case *bench)
 {
     return bench->op->freed > 0 ? bench->op->weighed : bench->shape.channels;

@@ -93,7 +93,7 @@ template <typename T> struct whole_weights {
     bool holds;
     T whole[8];
     struct reach x, row, plane;
-    int freed;
+    int freed; /* channels behind those weighed, which are not written */
 };
 
 template <typename T>
